@@ -12,7 +12,7 @@ import longmind
 from harness.crew import ada
 from longmind.clock import system_clock
 from longmind.memory import Memory
-from longmind.recall import snapshot as settling
+from longmind.recall import snapshot
 from longmind.store.tables import atoms as atom_table
 from longmind.store.tables import entities as entity_table
 from tests.embedder import WordsEmbedder
@@ -20,10 +20,10 @@ from tests.embedder import WordsEmbedder
 CHANGES = 60
 
 
-@pytest.fixture(autouse=True, params=[settling._LOOKS, 0], ids=["looking", "at once"])
+@pytest.fixture(autouse=True, params=[snapshot._LOOKS, 0], ids=["looking", "at once"])
 def looks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is done mostly, and as it is done where others write all the time."""
-    monkeypatch.setattr(settling, "_LOOKS", request.param)
+    monkeypatch.setattr(snapshot, "_LOOKS", request.param)
 
 
 def _home(town: str) -> dict[str, object]:

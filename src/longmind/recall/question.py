@@ -29,13 +29,12 @@ _HOW_MUCH = re.compile(
 )
 ROLES = ("user", "assistant")
 
-
 _SLACK = {"instant": 7.0, "day": 7.0, "week": 7.0, "month": 10.0, "season": 30.0, "year": 30.0}
 """Days outside an interval within which a memory is still near, by the precision of the date."""
 _COUNTED = {"day": (1.0, 1, 2.0), "week": (7.0, 3, 3.0), "month": (30.4, 7, 7.0), "year": (365.25, 90, 60.0)}
 """For "two weeks ago": the days of one unit, the days on each side of the day that is counted to, and the slack."""
 _RECENT = {"week": 14, "weekend": 14, "month": 62}
-"""For "last week" and "this month": people confuse the two, so that many days up to today are meant."""
+"""For "last week" and "this month": the days up to today in which to look, since people confuse the two."""
 
 
 class Interval(NamedTuple):
@@ -68,8 +67,8 @@ def understand_question(query: str, speakers: Collection[str], now: Micros, *, b
     words = words_of(query)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
     asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words and not by_words else (query, 0)
-    telling = words_of(asked) if replaced else words
-    terms = terms_among(words if STOP_WORDS.issuperset(telling) else telling)
+    remaining = words_of(asked) if replaced else words
+    terms = terms_among(words if STOP_WORDS.issuperset(remaining) else remaining)
     if not query.isascii():
         terms += terms_of_characters(query)
     return Question(

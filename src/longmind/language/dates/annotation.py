@@ -1,4 +1,8 @@
-"""Annotation of a text with its dates: the resolve_dates days follow, in brackets, the words that name them."""
+"""Annotation of a text with its dates: the resolved days follow, in brackets, the words that name them.
+
+A memory is read long after it was written, so "yesterday" must carry its day. A date that is complete without the day
+on which it was said is left alone, and one that lacks only its year gets only that.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +62,11 @@ def _write_year(words: str, span: DateSpan) -> str:
 
 
 def write_days(span: DateSpan) -> str:
-    """Return the days in words, as precisely as they are known: "7 May 2023", "June 2023", "2022"."""
+    """Return the days in words, as precisely as they are known: "7 May 2023", "June 2023", "2022".
+
+    Ranges repeat neither the month nor the year where both ends share them. A season is written as its year, since the
+    text before it names the season already.
+    """
     first, last = span.first, span.last
     if first == last:
         return f"around {_day(first)}" if span.precision == "week" else _day(first)
@@ -84,16 +92,20 @@ def write_days(span: DateSpan) -> str:
 
 
 def _range(one: str, two: str) -> str:
+    """Return both words, joined, or one if they are equal."""
     return one if one == two else f"{one}{_TO}{two}"
 
 
 def _month(day: date) -> str:
+    """Return the name of the month of a day."""
     return MONTHS[day.month - 1].capitalize()
 
 
 def _day(day: date) -> str:
+    """Return a day as in "7 May 2023"."""
     return f"{day.day} {_month(day)} {day.year}"
 
 
 def _ends_month(day: date) -> bool:
+    """Return whether a day is the last of its month."""
     return day == date.max or (day + timedelta(days=1)).day == 1

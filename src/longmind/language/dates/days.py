@@ -1,4 +1,8 @@
-"""Rules for days that are named from the day they were said: "yesterday", "last Friday", "on Tuesday", "the 7th"."""
+"""Rules for days that are named from the day they were said: "yesterday", "last Friday", "on Tuesday", "the 7th".
+
+A weekday without "last" or "next" lies where the verbs around it point, and is the coming one without a verb. Names of
+weekdays occur in titles, lists and habits, so most of the patterns here exist to recognise what is no date.
+"""
 
 from __future__ import annotations
 
@@ -81,6 +85,7 @@ _OF_MONTH = compile_pattern(rf"\bthe (?P<day>{DAY_NUMBER}) of (?P<which>last|thi
 
 
 def _read_named_day(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "yesterday", "today", "tonight" and "tomorrow". A name, or "today" in the sense of nowadays, is no date."""
     word = found["day"].lower()
     before = said.text_before(found, 120)
     if found["day"][0].isupper() and not found["day"].isupper() and not _OPENS.search(before):
@@ -97,15 +102,18 @@ def _read_named_day(found: re.Match[str], said: DatedText) -> DateSpan | None:
 
 
 def _read_last_night(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "last night" and "the evening before last", with the beginning of that part of the day."""
     day = said.today - (2 if found["before"] else 1) * _DAY
     return make_span(found, (day, day), "day", PARTS_OF_DAY[(found["part"] or found["before"]).lower()])
 
 
 def _read_part_of_today(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "this morning", "this afternoon" and "this evening"."""
     return make_span(found, (said.today, said.today), "day", PARTS_OF_DAY[found["part"].lower()])
 
 
 def _read_day_of_week(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "Friday of last week" and "next week on Tuesday"."""
     which = (found["which"] or found["which_first"]).lower()
     number = WEEKDAY_NUMBERS[(found["day"] or found["day_after"]).lower()]
     day = find_following(get_week(said.today, OFFSET.get(which, 1))[0] - _DAY, number)
@@ -113,6 +121,7 @@ def _read_day_of_week(found: re.Match[str], said: DatedText) -> DateSpan:
 
 
 def _read_counted_weekday(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "two Fridays ago", "the Monday before last" and "the Sunday after next"."""
     count = to_number(found["count"]) if found["count"] else 2
     number = WEEKDAY_NUMBERS[(found["day"] or found["before"] or found["after"]).lower()]
     if found["after"] or (found["where"] or "").lower().startswith("from"):
@@ -133,6 +142,9 @@ def find_following(today: date, weekday: int) -> date:
 
 
 def _read_weekday(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "on Friday", "last Friday" and "Friday". It is a habit next to words such as "usually", and no date in a
+    title.
+    """
     name = found["day"]
     before = said.text_before(found)
     which = " ".join((found["which"] or "").lower().split())
@@ -161,6 +173,10 @@ def _is_a_name(found: re.Match[str], said: DatedText, before: str) -> bool:
 
 
 def _find_weekday(which: str, weekday: int, found: re.Match[str], said: DatedText) -> Days:
+    """Return the day that a weekday means, given the word before it, if there is one.
+
+    "Next Friday" is that of the next calendar week, but "this coming Friday" is the first one from today.
+    """
     today = said.today
     if which == "next":
         day = week_of(today)[0] + timedelta(days=7 + weekday)
@@ -178,6 +194,7 @@ def _find_weekday(which: str, weekday: int, found: re.Match[str], said: DatedTex
 
 
 def _read_numbered_day(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "on the 7th": the nearest such day of a month in the direction of the verbs."""
     number = to_number(found["day"])
     months = [month_of(said.today.year, said.today.month + offset) for offset in (-2, -1, 0, 1, 2)]
     days = [first.replace(day=number) for first, last in months if number <= last.day]
@@ -186,6 +203,7 @@ def _read_numbered_day(found: re.Match[str], said: DatedText) -> DateSpan | None
 
 
 def _read_day_of_month(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "the 7th of last month"."""
     first, _ = month_of(said.today.year, said.today.month + OFFSET[found["which"].lower()])
     day = first.replace(day=to_number(found["day"]))
     return make_span(found, (day, day), "day")

@@ -1,4 +1,8 @@
-"""Rules for holidays that fall on the same day everywhere: "last Christmas", "at New Year's"."""
+"""Rules for holidays that fall on the same day everywhere: "last Christmas", "at New Year's".
+
+Mother's Day and the like differ between countries, so they are no dates here. Every function of `HOLIDAYS` maps a year
+to a day.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +37,13 @@ def find_easter(year: int) -> date:
 
 
 def _find_thanksgiving(year: int) -> date:
+    """Return the fourth Thursday of November."""
     first = month_of(year, 11)[0]
     return first + timedelta(days=(3 - first.weekday()) % 7 + 21)
 
 
 def _make_fixed(month: int, day: int) -> Callable[[int], date]:
+    """Return a function from a year to a day that is the same in every year."""
     return lambda year: date(year, month, day)
 
 
@@ -82,6 +88,10 @@ _GOES_ON = compile_pattern(rf" (?!(?:{PART_OF_DAY}|{_NEXT_WORD})\b)[a-z]|'")
 
 
 def _read_holiday(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read a holiday with its year, with "last" or "next", or after a preposition and in the direction of a verb.
+
+    It is no date as part of another word, as in "Christmas tree".
+    """
     if _GOES_ON.match(said.text, found.end()):
         # "Christmas tree", "a Halloween party": not the day.
         return None

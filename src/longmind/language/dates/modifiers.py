@@ -1,5 +1,9 @@
 """The words around a date that change its meaning: "the Sunday before 25 May", "early June", "at 3pm on Friday",
 "since".
+
+Modifiers run after all rules, on spans in the order of the text, since they look at both sides of a date. A modifier
+that moves a date takes earlier spans in, such as the Sunday in the first example. One that changes the days also clears
+`distance`, which would no longer describe them.
 """
 
 from __future__ import annotations
@@ -71,8 +75,10 @@ _AND = compile_pattern(r" and (?:the )?")
 
 
 def apply_modifiers(said: DatedText, spans: list[DateSpan]) -> list[DateSpan]:
-    """Return the spans in the order of the text, each changed by the words next to it. May raise `ValueError` or
-    `OverflowError` for days beyond the calendar.
+    """Return the spans in the order of the text, each changed by the words next to it.
+
+    Spans with a relation of their own, such as habits, stay as they are. May raise `ValueError` or `OverflowError` for
+    days beyond the calendar; the caller then uses the spans without their modifiers.
     """
     text = said.text
     modified: list[DateSpan] = []
@@ -118,6 +124,7 @@ def _set_time(found: DateSpan, when: str) -> DateSpan:
 
 
 def _search_before(rule: re.Pattern[str], text: str, found: DateSpan) -> re.Match[str] | None:
+    """Search a pattern that ends where a date begins, no farther back than `_REACH` characters."""
     return rule.search(text, max(0, found.start - _REACH), found.start)
 
 
@@ -146,6 +153,7 @@ def _narrow(said: DatedText, found: DateSpan) -> DateSpan:
 
 
 def _find_nth(days: Days, nth: str, what: str) -> tuple[Days, Precision]:
+    """Return the nth week, weekend, half or day of a month, or the last one."""
     first, last = days
     place = 0 if nth == "last" else to_number(nth)
     match what:
@@ -187,6 +195,7 @@ def _move_from(text: str, found: DateSpan) -> DateSpan:
 
 
 def _count_from(day: date, amount: Amount, sign: int, *, exactly: bool) -> tuple[Days, Precision]:
+    """Return the time that is an amount before or after a day. Whole weeks from an exact day end on a day."""
     if exactly and amount.unit == "week" and amount.is_whole:
         day += sign * 7 * int(amount.middle) * _DAY
         return (day, day), "day"
@@ -194,6 +203,7 @@ def _count_from(day: date, amount: Amount, sign: int, *, exactly: bool) -> tuple
 
 
 def _find_neighbour(day: date, what: str, sign: int) -> tuple[Days, Precision]:
+    """Return the week, weekend, month, year, weekday or day next to a day, before (-1) or after (+1) it."""
     match what:
         case "week":
             return ((day - 7 * _DAY, day - _DAY) if sign < 0 else (day + _DAY, day + 7 * _DAY)), "week"
@@ -239,10 +249,12 @@ def _align_years(one: DateSpan, two: DateSpan) -> DateSpan:
 
 
 def _widen_precision(precision: Precision) -> Precision:
+    """Return the precision of a range of days."""
     return "week" if precision == "day" else precision
 
 
 def _is_joint(text: str, one: DateSpan, two: DateSpan) -> bool:
+    """Return whether the text between two dates makes them one range: "to", a dash, or "and" after "between"."""
     if _JOINED.fullmatch(text, one.end, two.start):
         return True
     return _search_before(_BETWEEN, text, one) is not None and _AND.fullmatch(text, one.end, two.start) is not None

@@ -1,4 +1,8 @@
-"""Rules for days and months of the calendar: "7 May", "May 7th, 2023", "in May", "last May"."""
+"""Rules for days and months of the calendar: "7 May", "May 7th, 2023", "in May", "last May".
+
+Without a year, the date is the nearest one in the direction of the verbs. May, March and August are also verbs,
+adjectives and names, so a month without a day counts only with a capital and after a preposition.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +70,10 @@ _SURNAME = re.compile(r"\s+(?!I\b)[A-Z][a-z]")
 
 
 def _read_day_and_month(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "7 May", "May 7th, 2023" and "7-9 May". After "birthday" and the like it recurs every year.
+
+    In a question, a day that the month does not have stands for the whole month.
+    """
     name, number = found["month"].rstrip("."), found["day"]
     spelled = re.fullmatch(NTH, number.lower()) is not None
     if spelled and found.start("day") < found.start("month") and not found["of"]:
@@ -100,6 +108,7 @@ def _is_surely_a_day(name: str, number: str, spelled: bool, before: str) -> bool
 
 
 def _read_month_and_year(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "May 2023", "May of last year" and "May '23"."""
     name = found["month"].rstrip(".")
     if not name[0].isupper() and name.lower() in _ALSO_WORDS and not _ONLY_IN.search(said.text_before(found)):
         return None
@@ -114,6 +123,7 @@ def _complete_year(digits: str, said: DatedText) -> int:
 
 
 def _read_pointed_month(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "last May" and "next June". "This May" is that of the current year."""
     name = found["month"].rstrip(".")
     if not name[0].isupper() and name.lower() in _ALSO_NAMES:
         return None
@@ -125,6 +135,7 @@ def _read_pointed_month(found: re.Match[str], said: DatedText) -> DateSpan | Non
 
 
 def _read_month(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "in May". A month in a heading or a list is no date."""
     name = found["month"].rstrip(".")
     before = said.text_before(found)
     within = _IN_A_MONTH.search(before) is not None

@@ -1,4 +1,8 @@
-"""Rules for dates in numbers: "2023-05-07", "5/12/2023", "on 1/20"."""
+"""Rules for dates in numbers: "2023-05-07", "5/12/2023", "on 1/20".
+
+Numbers with these signs are also scores, versions, prices and fractions, so a year of two digits needs slashes, and a
+date without a year needs a preposition.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +29,14 @@ _DAY_FIRST = re.compile(r"(?<![\d/.])(?:1[3-9]|2\d|3[01])[/.-](?:0?[1-9]|1[0-2])
 
 
 def _read_iso(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "2023-05-07", with a time of day if one follows."""
     day = date(int(found["year"]), int(found["month"]), int(found["day"]))
     at = time(int(found["hour"]), int(found["minute"])) if found["hour"] else None
     return make_span(found, (day, day), "instant" if at else "day", at)
 
 
 def _read_numeric(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "5/12/2023", "5.12.2023" and "5/12/23", between 1900 and 2099."""
     if found["mark"] != "/" and len(found["year"]) == 2:
         # A version, a score or part of a telephone number.
         return None
@@ -53,6 +59,7 @@ def _order_numbers(found: re.Match[str], said: DatedText, *, dotted: bool) -> tu
 
 
 def _read_without_year(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "on 1/20": the nearest such day in the direction of the verbs."""
     month, day = _order_numbers(found, said, dotted=False)
     named = choose_by_direction(list_dates(said.today, month, day), said.today, said.find_direction(found))
     return DateSpan(found.start("date"), found.end(), *named, "day")

@@ -1,8 +1,13 @@
-"""The parser of dates in English text.
+"""The parser of dates in English text, for messages and questions.
 
-It works in three steps: words that dates are made of open windows in the text, the rules for each kind of date run on
-the windows of that kind, and modifiers next to the dates are applied. A text without such words costs a few
-microseconds. An earlier rule takes a piece of the text away from the later ones, see `_ORDER`.
+It works in three steps. Words that dates are made of open windows in the text; the rules for each kind of date run on
+the windows of that kind; and modifiers next to the dates are applied. Invariants:
+
+- Spans never overlap. An earlier rule of `_ORDER` claims its piece of the text, and later rules skip it.
+- The result depends on the text and the day alone, so that an extraction can be repeated.
+- The time grows linearly with the text, since windows, matches and patterns are bounded; a text without such words
+costs a few microseconds.
+- Input never raises: a date beyond the calendar, or one that does not exist, is ignored.
 """
 
 from __future__ import annotations
@@ -103,8 +108,13 @@ def may_ask_for_dates(question: str, words: Sequence[str]) -> bool:
 def find_dates(text: str, said_at: Micros, *, is_question: bool = False) -> list[DateSpan]:
     """Return the dates that a text names, in the order of the text, as of the day (in UTC) on which it was said.
 
-    A date without a direction of its own, such as "on Friday" and "7 May", lies where the verbs around it point. In a
-    question to a memory (`is_question`) it lies in the past. A vague word, such as "recently", is no date.
+    text: a message or a question of any length; text in other languages than English yields little but numeric dates.
+    said_at: the instant from which "yesterday" is counted.
+    is_question: reads the text as a question to a memory, whose dates lie in the past.
+
+    In a message, a date without a direction of its own, such as "on Friday" and "7 May", lies where the verbs around it
+    point. A vague word, such as "recently", is no date. A habit, such as "every Friday", is returned with the relation
+    `recurring`.
     """
     windows = _find_windows(text)
     if not windows:

@@ -61,6 +61,10 @@ def get_weekend(day: date) -> Days:
 
 
 def _read_period(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "last week", "this month" and "next summer".
+
+    "The last week" of a message is another time, or a length; a question means the latest one by it.
+    """
     which = read_which(found["which"])
     unit = found["unit"].lower()
     before = said.text_before(found)
@@ -102,6 +106,7 @@ def get_week(today: date, offset: int) -> Days:
 
 
 def _read_outer_period(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "the week before last" and "the summer after next"."""
     sign = -1 if found["where"].lower().startswith("before") else 1
     unit = found["unit"].lower()
     if unit in SEASON_MONTHS:
@@ -116,6 +121,7 @@ def _read_outer_period(found: re.Match[str], said: DatedText) -> DateSpan:
 
 
 def _read_part_of_period(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "the end of the week" and "the rest of the month", which are parts of the current ones."""
     (first, last), precision = get_period(said.today, found["unit"].lower(), 0)
     part = found["part"].lower()
     if part == "rest":
@@ -149,6 +155,7 @@ def refine_precision(precision: Precision) -> Precision:
 
 
 def _read_weekend(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "at the weekend": the past one if the verbs say so, and the current or coming one otherwise."""
     if said.is_generic(found):
         return None
     days = _find_weekend(found, said)
@@ -156,6 +163,7 @@ def _read_weekend(found: re.Match[str], said: DatedText) -> DateSpan | None:
 
 
 def _find_weekend(found: re.Match[str], said: DatedText) -> Days:
+    """Return the weekend of this week, or the one before it where the verbs point to the past."""
     saturday, sunday = get_weekend(said.today)
     if said.today < saturday and said.find_direction(found) == "past":
         return saturday - timedelta(weeks=1), sunday - timedelta(weeks=1)
@@ -163,6 +171,7 @@ def _find_weekend(found: re.Match[str], said: DatedText) -> Days:
 
 
 def _read_season(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "in the summer" where a verb has a direction."""
     lean = said.find_direction(found)
     if lean is None or said.is_generic(found):
         return None
@@ -173,17 +182,20 @@ def _read_season(found: re.Match[str], said: DatedText) -> DateSpan | None:
 
 
 def _read_season_of_year(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "summer 2022" and "spring of last year"."""
     year = read_year(found, said)
     return None if year is None else make_span(found, get_season(year, found["season"].lower()), "season")
 
 
 def _read_seasons_ago(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "two summers ago"."""
     season = found["season"].lower()
     last = choose([get_season(year, season) for year in list_years(said.today)], said.today, "last", None)
     return make_span(found, get_season(last[0].year - to_number(found["count"]) + 1, season), "season")
 
 
 def _read_same_time(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "this time last year", which is the month of today in that year."""
     offset = -1 if found["which"].lower() == "last" else 1
     if found["unit"].lower() == "year":
         return make_span(found, month_of(said.today.year + offset, said.today.month), "month")

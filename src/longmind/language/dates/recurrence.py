@@ -1,4 +1,7 @@
-"""Rules for what recurs: "every Tuesday", "on Fridays", "twice a week". It names a habit, and no day."""
+"""Rules for what recurs: "every Tuesday", "on Fridays", "twice a week". It names a habit, and no day.
+
+These rules run first, so that no other rule takes the Tuesday of "every Tuesday" for a day.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,12 @@ _HOW_OFTEN = compile_pattern(
 
 
 def _read_habit(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read a habit. Its day is that on which it was said, and means nothing."""
     return make_span(found, (said.today, said.today), "day", relation="recurring")
 
 
 def _read_range_of_days(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "Monday to Friday" as a habit, unless a verb makes it one time: "the fair went from Monday to Friday"."""
     # A verb with a direction makes it one time: "the fair went from Monday to Friday".
     return _read_habit(found, said) if said.find_direction(found) is None else None
 

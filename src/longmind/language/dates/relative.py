@@ -1,4 +1,9 @@
-"""Rules for times that are counted from the day they were said: "two weeks ago", "in three days", "for five years"."""
+"""Rules for times that are counted from the day they were said: "two weeks ago", "in three days", "for five years".
+
+People count roughly: "two weeks ago" is a day within three days of it, "two months ago" is a calendar month, and "two
+years ago" a calendar year. "Ago today" and "from today" count exactly. A perfect tense makes a count the beginning of
+something that goes on: "I have lived here for five years".
+"""
 
 from __future__ import annotations
 
@@ -46,7 +51,10 @@ _DAYS_IN = {"day": 1, "week": _WEEK, "fortnight": 2 * _WEEK}
 
 @dataclass(frozen=True)
 class Amount:
-    """A number of units, with a least and a most for "a few"."""
+    """A number of units, such as "two weeks", with a least and a most for "a few".
+
+    `middle` is the number that is said, or the middle of a range. `loose` amounts are ranges or estimates.
+    """
 
     least: float
     middle: float
@@ -87,6 +95,7 @@ class Amount:
 
 
 def _to_number(count: str) -> float:
+    """Return the number of a count in words or digits, "half a" and "a dozen" included."""
     if count.startswith("half"):
         return 0.5
     if count.endswith("dozen"):
@@ -97,7 +106,11 @@ def _to_number(count: str) -> float:
 
 
 def shift(today: date, amount: Amount, sign: int) -> tuple[Days, Precision]:
-    """Return the time that is an amount before (-1) or after (+1) a day, as precisely as people mean such counts."""
+    """Return the time that is an amount before (-1) or after (+1) a day, as precisely as people mean such counts.
+
+    Days are exact, weeks are within three days, and months and years are whole calendar months and years. A fraction,
+    as in "a year and a half ago", widens the result by a week or a month on each side.
+    """
     near, far = (amount.most, amount.least) if sign < 0 else (amount.least, amount.most)
     match amount.unit:
         case "day":
@@ -134,6 +147,7 @@ def shift(today: date, amount: Amount, sign: int) -> tuple[Days, Precision]:
 
 
 def _read_counted(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "two weeks ago", "three days from now" and "five years and counting"."""
     amount = Amount.from_match(found)
     if found["still"]:
         return _make_duration(found, said, amount)
@@ -155,6 +169,7 @@ def _find_same_day(today: date, amount: Amount, sign: int) -> date:
 
 
 def _read_ahead(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "in three days". With a verb in the past it is the length of something, and no date."""
     if _PERFECT.search(said.text_before(found, 80)):
         # "I haven't seen her in three years."
         return _make_duration(found, said, Amount.from_match(found))
@@ -166,6 +181,7 @@ def _read_ahead(found: re.Match[str], said: DatedText) -> DateSpan | None:
 
 
 def _read_lasting(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "for five years" after a perfect tense; otherwise it is only a length."""
     before = said.text_before(found, 80)
     if not found["now"] and not _PERFECT.search(before):
         # A length without a beginning: "we stayed for two weeks".
@@ -174,10 +190,12 @@ def _read_lasting(found: re.Match[str], said: DatedText) -> DateSpan | None:
 
 
 def _read_been(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "it's been two years since"."""
     return replace(_make_duration(found, said, Amount.from_match(found)), start=found.start("span"))
 
 
 def _read_past_span(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "over the past three months" and "in the last week", which end today."""
     if found["count"]:
         return _make_duration(found, said, Amount.from_match(found))
     # "In the last week" ends now; "this past week" is the week before this one.
@@ -185,6 +203,7 @@ def _read_past_span(found: re.Match[str], said: DatedText) -> DateSpan | None:
 
 
 def _read_next_span(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "in the next few days", which begins today."""
     amount = Amount.from_match(found) if found["count"] else Amount.from_words("a few", found["some"].lower())
     (_, last), precision = shift(said.today, amount, 1)
     return make_span(found, (said.today, last), precision)

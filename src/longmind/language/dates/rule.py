@@ -1,4 +1,8 @@
-"""Rules of the grammar: a pattern, and a reader that resolves a match against the day on which it was said."""
+"""Rules of the grammar: a pattern, and a reader that resolves a match against the day on which it was said.
+
+A reader returns None for a match that is no date. It may raise `ValueError`, `OverflowError`, `IndexError` or
+`StopIteration` for a day that does not exist, such as 30 February; the parser then ignores the match.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,10 @@ Which = Literal["last", "this", "next"]
 
 @dataclass(frozen=True)
 class DatedText:
-    """A text with the day on which it was said."""
+    """A text with the day on which it was said.
+
+    Readers of rules ask it for the text around a match and for the direction of the verbs there.
+    """
 
     text: str
     today: date
@@ -36,9 +43,11 @@ class DatedText:
         return not self.is_question and is_generic(self.text, *found.span())
 
     def text_before(self, found: re.Match[str], reach: int = 40) -> str:
+        """Return the text before a match."""
         return self.text[max(0, found.start() - reach) : found.start()]
 
     def text_after(self, found: re.Match[str], reach: int = 40) -> str:
+        """Return the text after a match."""
         return self.text[found.end() : found.end() + reach]
 
 
@@ -88,7 +97,11 @@ def choose(times: Iterable[Days], today: date, which: Which, lean: Direction | N
 
 
 def choose_by_direction(times: Iterable[Days], today: date, lean: Direction | None) -> Days:
-    """Return the one of the times that the verbs point to or, without a verb, the nearest."""
+    """Return the one of the times that the verbs point to or, without a verb, the nearest.
+
+    The times are in order. The past includes a time that has begun, and the future one that has not ended. Raises
+    `IndexError` or `StopIteration` if there is none.
+    """
     times = list(times)
     if lean == "past":
         return [days for days in times if days[0] <= today][-1]
@@ -98,6 +111,7 @@ def choose_by_direction(times: Iterable[Days], today: date, lean: Direction | No
 
 
 def _distance(days: Days, today: date) -> timedelta:
+    """Return how far some days are from today; the future counts a third."""
     # A phrase without a verb is more often about the future: "Trip to Rome in March!"
     return max((days[0] - today) / 3, today - days[1], timedelta())
 

@@ -32,6 +32,9 @@ class DateSpan:
 
     The characters from `start` to before `end` name the days from `first` to `last`, both included. A single day whose
     precision is not a day is the middle of the time that is meant: "a couple of days ago".
+
+    The days are those of the words alone: "since May" and "before May" both name May, and `relation` holds the
+    preposition.
     """
 
     start: int

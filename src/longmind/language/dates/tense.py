@@ -1,4 +1,8 @@
-"""The direction of a date that has none of its own ("on Friday", "in May"), found in the verbs around it."""
+"""The direction of a date that has none of its own ("on Friday", "in May"), found in the verbs around it.
+
+It needs no grammar: the nearest verb with a recognisable tense decides, in the clause of the date before its sentence.
+Lists of irregular verbs and patterns for auxiliaries stand in for a tagger, which would load for seconds.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +105,7 @@ def find_direction(text: str, start: int, end: int) -> Direction | None:
 
 
 def _find_clause(text: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
+    """Return the start and the end of the clause around a piece of text, inside of its sentence."""
     for found in _CLAUSE_END.finditer(text, first, start):
         first = found.end()
     stop = _CLAUSE_END.search(text, end, last)
@@ -108,6 +113,7 @@ def _find_clause(text: str, start: int, end: int, first: int, last: int) -> tupl
 
 
 def _find_nearest(text: str, first: int, last: int, *, backwards: bool = False) -> Direction | None:
+    """Return the direction of the first verb of a stretch of text, or of the last one."""
     cues = list(_CUE.finditer(text, first, last))
     if not cues:
         return None

@@ -1,4 +1,8 @@
-"""Words that name times, as pieces of patterns."""
+"""Words that name times, as pieces of patterns.
+
+The pieces are compiled into the patterns of the rules once, at import. Groups have names, which the readers of the
+rules rely on; a piece with groups can occur only once in a pattern.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,10 @@ def match_any(*words: str) -> str:
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern in which a space stands for any white space, and letters match in either case."""
+    """Compile a pattern in which a space stands for any white space, and letters match in either case.
+
+    It matches ASCII letters only, since every match is looked up in a table of ASCII words.
+    """
     # Without ASCII a long s or a Kelvin sign would match a letter, and be in none of the tables.
     return re.compile(text.replace(" ", r"\s+"), re.IGNORECASE | re.ASCII)
 
@@ -64,7 +71,10 @@ PART_OF_DAY = match_any(*PARTS_OF_DAY)
 
 
 def to_number(word: str) -> int:
-    """Return a number in digits or words up to ninety-nine, or an ordinal such as "7th" and "seventh"."""
+    """Return a number in digits or words up to ninety-nine, or an ordinal such as "7th" and "seventh".
+
+    Raises `KeyError` for a word that is no number, which no pattern here lets through.
+    """
     word = word.lower()
     digits = re.match(r"\d+", word)
     if digits:

@@ -1,4 +1,7 @@
-"""Rules for years and decades: "in 2019", "since '98", "2016-2019", "the 1990s"."""
+"""Rules for years and decades: "in 2019", "since '98", "2016-2019", "the 1990s".
+
+A number of four digits alone is no year: a preposition must come before it, and no unit after it.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ def complete_year(short: int, today: date) -> int:
 
 
 def _read_years(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "in 2019" and "from 2016 to 2019"."""
     group = "year" if found["year"] else "near"
     last = found["upto"] or found["near_upto"]
     year = int(found[group])
@@ -42,6 +46,7 @@ def _read_years(found: re.Match[str], said: DatedText) -> DateSpan:
 
 
 def _read_decade(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "the 1990s" and "the '90s"; "the 1800s" are a century."""
     group = "decade" if found["decade"] else "short" if found["short"] else "back"
     first = int(found[group]) + (0 if group == "decade" else 1900)
     # "The 1800s" are a century, but the two thousands have only begun.
@@ -51,11 +56,13 @@ def _read_decade(found: re.Match[str], said: DatedText) -> DateSpan:
 
 
 def _read_range(found: re.Match[str], said: DatedText) -> DateSpan | None:
+    """Read "2016-2019"."""
     first, last = int(found["year"]), int(found["upto"])
     return make_span(found, (date(first, 1, 1), date(last, 12, 31)), "year") if first < last else None
 
 
 def _read_short_year(found: re.Match[str], said: DatedText) -> DateSpan:
+    """Read "since '98"."""
     days = year_of(complete_year(int(found["short"]), said.today))
     return DateSpan(found.start("year"), found.end(), *days, "year")
 
