@@ -14,11 +14,11 @@ import psycopg
 
 from harness.crew import Child, started
 from prove.concurrency.clients import PROCESSES, look_at_all, play, prepared
+from prove.concurrency.counterexample import told_smallest
 from prove.concurrency.followers import Seen, compared, read_changes
 from prove.concurrency.history import Operation, by_object, read_history
 from prove.concurrency.linearizable import Undecided, is_linearizable
 from prove.concurrency.objects import KINDS
-from prove.concurrency.smallest import told_smallest
 
 _CUT = """
 SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 
 from harness.postgres import PostgresServer
-from prove.disk import engines, files, larger, limits, rooms, surfaces, temporary
+from prove.disk import engines, files, limits, long_work, small_disks, surfaces, temporary
 from prove.section import Check, Plan, Section, skipped
 
 _CYCLES, _CYCLES_IN_FULL = 10, 100
@@ -16,7 +16,7 @@ _LONGEST = 25
 
 
 def run(plan: Plan) -> Iterator[Check]:
-    why = rooms.why_not()
+    why = small_disks.why_not()
     if "sqlite" in plan.engines:
         yield from limits.limits(plan.folder)
     if why is not None:
@@ -39,7 +39,7 @@ def _breaking(name: str, part: Callable[[], Iterator[Check]]) -> Part:
     """A part that takes a disk which can be broken off; it is skipped where there is none."""
 
     def run() -> Iterator[Check]:
-        why = rooms.why_not_breakable()
+        why = small_disks.why_not_breakable()
         return part() if why is None else iter([skipped(name, why)])
 
     return name, run
@@ -59,7 +59,7 @@ def _of_sqlite(plan: Plan) -> list[Part]:
                 plan.folder, plan.dice("read-only sqlite"), _BREAKS_IN_FULL if plan.full else _BREAKS
             ),
         ),
-        ("workers, imports and erasures on SQLite's full disk", larger.of_sqlite),
+        ("workers, imports and erasures on SQLite's full disk", long_work.of_sqlite),
         ("files beside SQLite", lambda: files.all_of_them(url)),
         ("commands on a full disk", surfaces.commands),
         ("the server on a full disk", surfaces.server),
@@ -84,7 +84,7 @@ def _of_postgres(plan: Plan) -> list[Part]:
             "PostgreSQL, disk gone read-only",
             lambda: engines.read_only_postgres(plan.folder, plan.dice("read-only postgres")),
         ),
-        ("workers, imports and erasures on PostgreSQL's full disk", larger.of_postgres),
+        ("workers, imports and erasures on PostgreSQL's full disk", long_work.of_postgres),
         ("files beside PostgreSQL", beside),
     ]
 

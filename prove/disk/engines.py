@@ -14,8 +14,8 @@ import psycopg
 import longmind
 from harness.postgres import PostgresServer
 from longmind import OutcomeUnknown, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from prove.disk.filling import Filling, Outcome
-from prove.disk.rooms import Room, breakable_disk, small_disk
+from prove.disk.full_disk import Filling, Outcome
+from prove.disk.small_disks import Room, breakable_disk, small_disk
 from prove.section import Check
 
 _LEFT = (0, 4096, 20_000, 100_000, 400_000)

@@ -10,8 +10,8 @@ from typing import Any
 import longmind
 from longmind import StoreFull
 from longmind.events.mirror.jsonl import read_jsonl
-from prove.disk.filling import Filling
-from prove.disk.rooms import BALLAST, Room, small_disk
+from prove.disk.full_disk import Filling
+from prove.disk.small_disks import BALLAST, Room, small_disk
 from prove.disk.surfaces import WHOSE, command, unclear
 from prove.section import Check
 from prove.world import ADA, context_of

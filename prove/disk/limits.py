@@ -15,7 +15,7 @@ from typing import Any
 import longmind
 from harness.crew import Line, started
 from longmind import LongmindError, StoreFull, StoreReadOnly, StoreUnavailable
-from prove.disk.filling import Filling
+from prove.disk.full_disk import Filling
 from prove.section import Check, skipped
 from prove.world import ADA, context_of
 

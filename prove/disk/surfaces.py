@@ -16,7 +16,7 @@ from typing import Any
 
 import longmind
 from harness.postgres import free_port
-from prove.disk.rooms import Room, small_disk
+from prove.disk.small_disks import Room, small_disk
 from prove.section import Check
 from prove.world import ADA
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import longmind
-from prove.disk.rooms import small_disk
+from prove.disk.small_disks import small_disk
 from prove.section import Check
 from prove.world import ADA, context_of
 

@@ -15,22 +15,22 @@ from random import Random
 from typing import Any
 
 import longmind
-from harness.calling import directly
+from harness.operation_calls import directly
 from harness.postgres import PostgresServer
 from longmind.errors import LongmindError
 from prove.hostile_input.archives import broken_archives, forged_documents
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import broken_commands
 from prove.hostile_input.description import made_up_requests
-from prove.hostile_input.fuzzing import fuzzed, tool
+from prove.hostile_input.fuzzer import fuzzed, tool
 from prove.hostile_input.growth import MOST_MEMORY, memory_of, some_steep
 from prove.hostile_input.injections import INJECTIONS, calmed
+from prove.hostile_input.leaks import leaks
 from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS
 from prove.hostile_input.prompts import complaints, shown
-from prove.hostile_input.silence import leaks
 from prove.section import Check, Plan, Section, judged
-from tests.admin.planting import Words, plant
+from tests.admin.planted_words import Words, plant
 
 FULL_SECONDS = 150.0
 """What the longest of the parts that could go on without end take in a full run; the others take their share of it."""

@@ -68,7 +68,7 @@ class Runner:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["prove.hostile_input.loaded"])
+        self._context.set_forkserver_preload(["prove.hostile_input.preload"])
 
     def run(self, typed: Typed) -> Ended:
         home = self._folder / "home" / "of" / "nobody"

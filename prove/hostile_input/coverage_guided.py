@@ -36,7 +36,7 @@ def main(seconds: str, seed: str) -> None:
 def _guided(parser: Any, folder: str, seconds: str, seed: int) -> None:
     import atheris
 
-    from prove.hostile_input.fuzzing import tried
+    from prove.hostile_input.fuzzer import tried
 
     given = 0
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import longmind
-from tests.server.running import Client, serving
+from tests.server.live_server import Client, serving
 
 _SETTINGS = Path(__file__).parents[2] / "tests" / "server" / "schemathesis.toml"
 SLOWEST = 30

@@ -21,7 +21,7 @@ from typing import Any
 import longmind
 from prove.hostile_input.calls import STRANGE
 from prove.hostile_input.fragments import FRAGMENTS
-from tests.server.running import serving
+from tests.server.live_server import serving
 
 LONGEST = 30.0
 """Seconds within which a request that is right has its answer; the first one waits until the program is loaded."""

@@ -21,8 +21,8 @@ from longmind.store.database import Transaction
 from longmind.store.tables.ledger import record_change
 from prove.kills import vendor
 from prove.kills.journal import TOKEN
-from prove.kills.reaching import Requests, in_process, over_http
 from prove.kills.steps.events import DISTILL, REMARK
+from prove.kills.transports import Requests, in_process, over_http
 from prove.kills.workload import Client, Lost
 
 LEFT = "remark.left"

@@ -15,11 +15,11 @@ from harness.crew import Child, Failed, started
 from harness.postgres import free_port
 from prove.kills import journal, processes, vendor
 from prove.kills.commands import Command, command
-from prove.kills.importing import kill_an_import
-from prove.kills.reaching import APP, TENANT
+from prove.kills.import_kill import kill_an_import
 from prove.kills.steps import copies
 from prove.kills.steps.conversations import BOUND
 from prove.kills.steps.step import DAILY
+from prove.kills.transports import APP, TENANT
 
 USERS = 16
 WRITERS = 7

@@ -15,7 +15,7 @@ def run(plan: Plan) -> Iterator[Check]:
     if why := cannot():
         yield skipped("several machines share one PostgreSQL", why)
         return
-    from prove.machines import agreement, clocks, erased, flaky, node_cuts, throughput, worker_cuts
+    from prove.machines import agreement, clocks, erasure, flaky_network, node_cuts, throughput, worker_cuts
     from prove.machines.world import world
 
     with world() as machines:
@@ -23,11 +23,11 @@ def run(plan: Plan) -> Iterator[Check]:
             "what one node does holds on the other": lambda: agreement.run(plan, machines),
             "a worker that vanished in a transaction": lambda: worker_cuts.a_vanished_transaction(machines),
             "workers that are cut off": lambda: worker_cuts.run(plan, machines),
-            "users who are erased while their worker is cut off": lambda: erased.run(plan, machines),
+            "users who are erased while their worker is cut off": lambda: erasure.run(plan, machines),
             "clocks that are wrong": lambda: clocks.run(plan, machines),
             "throughput with more workers and nodes": lambda: throughput.run(plan, machines),
             "nodes that are cut off": lambda: node_cuts.run(plan, machines),
-            "lines that lose half of everything": lambda: flaky.run(plan, machines),
+            "lines that lose half of everything": lambda: flaky_network.run(plan, machines),
         }
         for claim, part in parts.items():
             if plan.left() <= 0:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import longmind
-from prove.machines.asking import Client, client
+from prove.machines.http_client import Client, client
 from prove.machines.nodes import api_node
 from prove.machines.world import API, CLIENT, QUICK, World
 from prove.section import Check, Plan

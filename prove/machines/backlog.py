@@ -9,8 +9,8 @@ from longmind.events.distill_job import LONG_TERM
 from longmind.recall.embedding_jobs import embed_kind, reindex_kind
 from longmind.store.triggers.rolling_summary import SUMMARISE
 from prove.machines.accounts import Accounts
-from prove.machines.marks import MARKS
-from prove.machines.words import Words
+from prove.machines.hash_embedder import Words
+from prove.machines.slow_job_marks import MARKS
 
 TURNS = 3
 

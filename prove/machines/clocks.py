@@ -12,11 +12,11 @@ from typing import Any
 
 import longmind
 from prove.machines.accounts import faults
-from prove.machines.asking import client
 from prove.machines.backlog import Backlog
 from prove.machines.effects import answers, happened
+from prove.machines.http_client import client
 from prove.machines.nodes import Node, api_node, thinking_worker
-from prove.machines.waiting import work_off
+from prove.machines.queue_drain import work_off
 from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
 from prove.section import Check, Plan
 

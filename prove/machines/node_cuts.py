@@ -12,7 +12,7 @@ import psycopg
 
 import longmind
 from prove.machines.accounts import Accounts, faults
-from prove.machines.asking import Answer, Client, client
+from prove.machines.http_client import Answer, Client, client
 from prove.machines.network import Network
 from prove.machines.nodes import api_node
 from prove.machines.world import API, CLIENT, DATABASE, QUICK, SILENCE, World, connect

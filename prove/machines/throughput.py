@@ -19,7 +19,7 @@ import psycopg
 
 import longmind
 from prove.machines.nodes import PORT, Node, api_node, running, thinking_worker, worker_node
-from prove.machines.waiting import work_off
+from prove.machines.queue_drain import work_off
 from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
 from prove.section import Check, Plan, skipped
 

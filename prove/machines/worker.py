@@ -24,8 +24,8 @@ from longmind.server.observability.logs import set_up_logs
 from longmind.store.database import Transaction
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
-from prove.machines.marks import marked
-from prove.machines.words import Words
+from prove.machines.hash_embedder import Words
+from prove.machines.slow_job_marks import marked
 
 
 class Thoughts:

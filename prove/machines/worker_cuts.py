@@ -12,11 +12,11 @@ from typing import Any
 import longmind
 from prove.machines.accounts import faults
 from prove.machines.backlog import Backlog
-from prove.machines.catching import KINDS, WORKING_AGAIN, in_hand, seconds_until_at_work, who_begins
 from prove.machines.effects import Database, answers, happened
+from prove.machines.hash_embedder import Words
+from prove.machines.job_holders import KINDS, WORKING_AGAIN, in_hand, seconds_until_at_work, who_begins
 from prove.machines.network import Network
-from prove.machines.waiting import work_off
-from prove.machines.words import Words
+from prove.machines.queue_drain import work_off
 from prove.machines.world import DATABASE, LEASE, SILENCE, WORKERS, World, connect
 from prove.section import Check, Plan, skipped
 

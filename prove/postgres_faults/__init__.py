@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from prove.postgres_faults.checking import Operation, counts, effects, followed, orders, subscribed
+from prove.postgres_faults.comparison import Operation, counts, effects, followed, orders, subscribed
 from prove.postgres_faults.crews import ENGINES, Crew, Report, Struck, events_of_marks, what_is_there
 from prove.postgres_faults.faults import FAULTS, Fault, World, await_replica, fail_over
 from prove.postgres_faults.nodes import Node, first_node

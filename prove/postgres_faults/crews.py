@@ -13,7 +13,7 @@ from pathlib import Path
 
 import longmind
 from harness.crew import Child, started
-from prove.postgres_faults.checking import Ledger, Operation
+from prove.postgres_faults.comparison import Ledger, Operation
 from prove.postgres_faults.faults import Fault, World
 from prove.postgres_faults.nodes import OWNER, Node
 from prove.postgres_faults.workload import LIMITS, THREADS, ada, follow_on, serve_on, work_on, write_on

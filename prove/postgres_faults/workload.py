@@ -23,7 +23,7 @@ from longmind.server.app import make_app
 from longmind.server.process import HttpServer, open_listener
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
-from prove.postgres_faults.checking import Operation, Outcome
+from prove.postgres_faults.comparison import Operation, Outcome
 
 LIMITS: dict[str, Any] = {
     "embedder": None,

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from prove.power_loss.agreeing import disagreement, store_steps
 from prove.power_loss.attack import Attack
 from prove.power_loss.disk import KEPT, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, CLAIMS, MIRRORED, TOLD_IS_THERE
 from prove.power_loss.layer import why_no_layer
-from prove.power_loss.noting import TOLD, Recording
-from prove.power_loss.recording import record, record_below_sqlite, record_in_both_ways, why_no_strace
+from prove.power_loss.notes import TOLD, Recording
+from prove.power_loss.recorder_comparison import disagreement, store_steps
+from prove.power_loss.recorders import record, record_below_sqlite, record_in_both_ways, why_no_strace
 from prove.power_loss.steps import Sync
 from prove.power_loss.workload import DATABASE
 from prove.section import Check, Plan, Section, skipped

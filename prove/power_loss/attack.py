@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.crew import Child, Line, started_together
-from prove.power_loss import checking
-from prove.power_loss.checking import Looking, Owed, laid_out
+from prove.power_loss import recovery
 from prove.power_loss.disk import DRAWN, FATES, KEPT, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, GOES_ON, MIRRORED, TOLD_IS_THERE, UNDAMAGED, Findings
-from prove.power_loss.noting import Recording
+from prove.power_loss.notes import Recording
+from prove.power_loss.recovery import Looking, Owed, laid_out
 from prove.power_loss.steps import Step, Sync, Told, Write
 
 _AT_A_TIME = 60
@@ -64,7 +64,7 @@ class Attack:
 
     def prepare(self) -> None:
         """Find out in which states the store was, and whether they are what the program had told."""
-        owed, floor, before = Owed(), 0, checking.NOTHING
+        owed, floor, before = Owed(), 0, recovery.NOTHING
         for index, step, disk in self._moments():
             state, damage = self._looking.state(disk.after_loss(KEPT, self.recording.folders, random.Random()))
             point, wrong = Point(index, state, floor), list[str]()
@@ -84,7 +84,7 @@ class Attack:
 
     def _told_is_there(self, disk: Disk, owed: Owed) -> list[str]:
         with laid_out(disk.after_loss(KEPT, self.recording.folders, random.Random()), self.folder) as place:
-            return checking.wrong_when_going_on(place, owed.world)
+            return recovery.wrong_when_going_on(place, owed.world)
 
     def run(self, dice: random.Random, repeats: int, more: Callable[[], bool], processes: int = 1) -> bool:
         """Try all fates at all points while there is time; True when all were tried."""
@@ -134,7 +134,7 @@ class Attack:
         found.note(UNDAMAGED, point.step, fate, wrong)
         oldest = point.floor if self.promised else 0
         allowed = {each.state for each in self.points[oldest : trial.point + 1]}
-        if state not in allowed and not (state == checking.NOTHING and not oldest):
+        if state not in allowed and not (state == recovery.NOTHING and not oldest):
             what = "is older than what was told" if state in {each.state for each in self.points} else "never was"
             found.note(TOLD_IS_THERE, point.step, fate, [f"a state that {what}"])
         # What is owed differs from point to point, also where the same is left.
@@ -143,7 +143,7 @@ class Attack:
             found.note(MIRRORED, point.step, fate, wrong)
         if ARCHIVED not in self.blind:
             found.note(ARCHIVED, point.step, fate, self._looking.wrong_with_archive(image, point.owed))
-        digest = checking.digest(image)
+        digest = recovery.digest(image)
         found.different.add(digest)
         if self.with_engine:
             found.note(GOES_ON, point.step, fate, self._looking.wrong_when_going_on(image, digest))

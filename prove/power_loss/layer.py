@@ -12,7 +12,7 @@ import threading
 
 import apsw
 
-from prove.power_loss.noting import CannotRecord, Notes
+from prove.power_loss.notes import CannotRecord, Notes
 from prove.power_loss.steps import Sync, Truncate, Write
 
 BASE = "unix"

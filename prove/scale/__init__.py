@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from prove.scale.filling import ATOMS, EVENTS
+from prove.scale.job_queue import queues
 from prove.scale.latency import latencies
-from prove.scale.leaving import leavings
-from prove.scale.paging import pages
-from prove.scale.queueing import queues
+from prove.scale.pages import pages
+from prove.scale.population import ATOMS, EVENTS
 from prove.scale.sizes import counted, sizes
-from prove.scale.starting import memory, starts
+from prove.scale.startup import memory, starts
 from prove.scale.stores import Pair, filled_pair
 from prove.scale.upkeep import growth, settled
+from prove.scale.user_removal import leavings
 from prove.section import Check, Plan, Section, measured, skipped
 
 USERS, FEWER_USERS = 10_000, 500

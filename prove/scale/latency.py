@@ -12,7 +12,7 @@ from typing import Any
 import longmind
 from benchmarks._recall_data import facts, questions
 from benchmarks.measure import Timing, interleave
-from prove.scale.filling import ATOMS, atom, context_of, event, opened, turn
+from prove.scale.population import ATOMS, atom, context_of, event, opened, turn
 from prove.scale.stores import Pair
 from prove.section import Check, Plan, measured
 

@@ -14,7 +14,7 @@ import apsw
 import psycopg
 
 from harness.postgres import PostgresServer
-from prove.scale.filling import Filled, fill, measured
+from prove.scale.population import Filled, fill, measured
 
 KEEP = "PROVE_KEEP"
 """Names a folder in which filled stores stay, so that a later run need not fill them again; it works on copies.

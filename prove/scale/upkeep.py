@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 import psycopg
 
-from prove.scale.filling import context_of, opened
 from prove.scale.latency import OPERATIONS, person
 from prove.scale.plans import unexpected, whole_reads
+from prove.scale.population import context_of, opened
 from prove.scale.stores import Pair, path_of
 from prove.section import Check
 

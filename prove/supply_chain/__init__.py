@@ -8,7 +8,7 @@ from pathlib import Path
 
 import longmind
 from prove.section import Check, Plan, Section, skipped
-from prove.supply_chain import auditing, installing, licences, package
+from prove.supply_chain import installation, licences, outside_audits, package
 from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins, problems
 from tools import security
 
@@ -29,8 +29,8 @@ def locked_packages(folder: Path) -> Iterator[Check]:
         "every package is pinned with checksums, from no named place, for all that is asked for", wrong, figures
     )
     claim = "pip takes the whole lock by its checksums"
-    said = installing.resolved(folder)
-    if said and (why := auditing.no_index(folder)):
+    said = installation.resolved(folder)
+    if said and (why := outside_audits.no_index(folder)):
         yield skipped(claim, f"no index answers here: {why}")
     else:
         yield _check(claim, [said] if said else [])
@@ -52,22 +52,22 @@ def audits(folder: Path) -> Iterator[Check]:
         "bandit finds nothing that is not explained",
     )
     try:
-        tools = auditing.audit_tools(folder / "audit")
-    except auditing.NoTools as error:
-        why = auditing.no_index(folder)
+        tools = outside_audits.audit_tools(folder / "audit")
+    except outside_audits.NoTools as error:
+        why = outside_audits.no_index(folder)
         for claim in claims:
             yield skipped(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
         return
-    weak, looked_up, why = auditing.vulnerabilities(tools)
+    weak, looked_up, why = outside_audits.vulnerabilities(tools)
     if looked_up:
         locked = len(pins(LOCK.read_text("utf-8")))
         weak += [] if looked_up == locked else [f"{looked_up} of {locked} packages were looked up"]
         yield _check(claims[0], weak, {"packages looked up": looked_up})
     else:
         yield skipped(claims[0], f"no service of advisories answers here: {why}")
-    wrong, listed = auditing.bill_of_materials(tools, folder / "sbom.json")
+    wrong, listed = outside_audits.bill_of_materials(tools, folder / "sbom.json")
     yield _check(claims[1], wrong, {"packages": listed})
-    found, count = auditing.bandit(tools)
+    found, count = outside_audits.bandit(tools)
     yield _check(claims[2], found, {"explained": count})
 
 
@@ -89,13 +89,13 @@ def built(folder: Path) -> Iterator[Check]:
     yield _check("the wheel says what it is", wrong)
     same = reproduced(wheel, sdist, folder)
     yield _check("what is built from the source archive, and built again, is the same byte for byte", same)
-    for extra in ("", *installing.USED):
+    for extra in ("", *installation.USED):
         claim = f"the wheel works in an empty environment {f'with the extra {extra}' if extra else 'by itself'}"
         try:
-            yield _check(claim, installing.tried(wheel, folder, extra))
-        except auditing.NoTools as error:
+            yield _check(claim, installation.tried(wheel, folder, extra))
+        except outside_audits.NoTools as error:
             # What cannot be installed though there is an index is the wheel's own fault.
-            why = auditing.no_index(folder)
+            why = outside_audits.no_index(folder)
             yield skipped(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
 
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from prove.supply_chain.auditing import audit_tools, bill_of_materials
+from prove.supply_chain.outside_audits import audit_tools, bill_of_materials
 
 
 def main(arguments: list[str]) -> int:

@@ -11,19 +11,19 @@ from pathlib import Path
 import longmind
 from harness.postgres import PostgresServer
 from prove.section import Check, Plan, Section, skipped
-from prove.upgrades import attacks, checking
-from prove.upgrades.recorded import Recording, applied
-from prove.upgrades.recording import VERSIONS, is_here, taken_out, written_by
+from prove.upgrades import attacks, checks
+from prove.upgrades.recorder import VERSIONS, is_here, taken_out, written_by
+from prove.upgrades.recordings import Recording, applied
 from prove.upgrades.schema import unlike
 
 # In the order in which they are tried on one and the same database; the last leaves little of it.
-CLAIMS: dict[str, Callable[[longmind.Engine, checking.Manifest], checking.Problems]] = {
-    "everything an earlier version kept is found by this one, and its audit is whole": checking.lost,
-    "conversations, memory, blocks, quotas and keys go on where it left them": checking.unwritable,
-    "jobs that it queued are done": checking.undone,
-    "its data can be exported, and brought in elsewhere": checking.unmoved,
-    "an export that it made can be imported": checking.unimported,
-    "its data can be erased, with a receipt, and nobody else's is touched": checking.unerased,
+CLAIMS: dict[str, Callable[[longmind.Engine, checks.Manifest], checks.Problems]] = {
+    "everything an earlier version kept is found by this one, and its audit is whole": checks.lost,
+    "conversations, memory, blocks, quotas and keys go on where it left them": checks.unwritable,
+    "jobs that it queued are done": checks.undone,
+    "its data can be exported, and brought in elsewhere": checks.unmoved,
+    "an export that it made can be imported": checks.unimported,
+    "its data can be erased, with a receipt, and nobody else's is touched": checks.unerased,
 }
 ATTACKS: dict[str, Callable[[str], list[str]]] = {
     "a kill in the middle of upgrading leaves a database that opens": attacks.killed_in_the_middle,
@@ -80,10 +80,10 @@ def recorded_versions(places: Places) -> Iterator[Check]:
         yield Check(f"{places.engine}: {claim}", not found, figures, "; ".join(found[:5]))
 
 
-def tried(url: str, manifest: checking.Manifest, fresh: str) -> dict[str, list[str]]:
+def tried(url: str, manifest: checks.Manifest, fresh: str) -> dict[str, list[str]]:
     """What is wrong with one old database, for each claim."""
     problems = {}
-    with checking.open_now(url) as engine:
+    with checks.open_now(url) as engine:
         problems[GROWN] = unlike(url, fresh)
         for claim, check in CLAIMS.items():
             problems[claim] = _problems(check, engine, manifest)
@@ -91,9 +91,9 @@ def tried(url: str, manifest: checking.Manifest, fresh: str) -> dict[str, list[s
 
 
 def _problems(
-    check: Callable[[longmind.Engine, checking.Manifest], checking.Problems],
+    check: Callable[[longmind.Engine, checks.Manifest], checks.Problems],
     engine: longmind.Engine,
-    manifest: checking.Manifest,
+    manifest: checks.Manifest,
 ) -> list[str]:
     try:
         return check(engine, manifest)

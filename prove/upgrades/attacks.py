@@ -12,8 +12,8 @@ import psycopg
 
 import longmind
 from harness.crew import Child, Line, started, wait_until
-from prove.upgrades.checking import open_now
-from prove.upgrades.recorded import applied, name_in, path_of
+from prove.upgrades.checks import open_now
+from prove.upgrades.recordings import applied, name_in, path_of
 
 _MIDDLE = "in the middle"
 _WAITS = """

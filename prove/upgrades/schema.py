@@ -8,7 +8,7 @@ from __future__ import annotations
 import apsw
 
 from harness.postgres_schema import postgres_schema
-from prove.upgrades.recorded import path_of
+from prove.upgrades.recordings import path_of
 
 _SQLITE = {
     "tables": "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main'",

@@ -17,7 +17,7 @@ import pytest
 import longmind
 from longmind.cli import main
 from tests.embedder import WordsEmbedder
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 
 class Done(NamedTuple):

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.calling import directly
+from harness.operation_calls import directly
 from prove.hostile_input import used
 from prove.hostile_input.archives import broken_archives, files_of, forged_documents, packed, resealed
-from tests.admin.planting import Words, plant
+from tests.admin.planted_words import Words, plant
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import longmind
 from longmind.admin.user_export import digest_of
 from tests.admin.conftest import KEY, bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 import longmind
 from longmind.blocks import Blocks
 from longmind.store.tables.blocks import MARKED_REVISIONS_KEPT, REVISIONS_KEPT
-from tests.blocks.saying import update_memory
+from tests.blocks.model_calls import update_memory
 
 
 @pytest.mark.conforms("T17")

@@ -10,7 +10,7 @@ import longmind
 from longmind.blocks import Blocks
 from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
 from longmind.extraction.rules import RulesExtractor
-from tests.blocks.saying import archival, core, talk
+from tests.blocks.model_calls import archival, core, talk
 from tests.clock import SettableClock
 
 

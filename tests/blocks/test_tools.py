@@ -9,7 +9,7 @@ import pytest
 
 import longmind
 from longmind.blocks import Blocks
-from tests.blocks.saying import archival, core, recall_memory, tools, update_memory
+from tests.blocks.model_calls import archival, core, recall_memory, tools, update_memory
 
 
 @pytest.mark.conforms("C12")

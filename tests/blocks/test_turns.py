@@ -11,7 +11,7 @@ from longmind import ToolUseBlock
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.providers.language_model import ModelRequest
 from longmind.providers.testing import ScriptedModel
-from tests.blocks.saying import core
+from tests.blocks.model_calls import core
 from tests.clock import SettableClock
 
 AUTO = {"archival_mode": "auto"}

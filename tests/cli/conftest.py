@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import Ended, Run, Typed, caller, typist
+from tests.cli.command_calls import Ended, Run, Typed, caller, typist
 
 
 @pytest.fixture

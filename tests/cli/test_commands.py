@@ -11,7 +11,7 @@ import pytest
 import longmind
 from longmind.providers.weights import ALL_WEIGHTS, MODELS, is_present
 from longmind.settings import load_settings
-from tests.cli.calling import Run
+from tests.cli.command_calls import Run
 
 MODEL_IS_HERE = is_present(MODELS["arctic-s"], Path(load_settings({}).models_folder))
 COMMAND = Path(sys.executable).with_name("longmind")

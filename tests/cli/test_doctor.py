@@ -18,7 +18,7 @@ from longmind.cli import main
 from longmind.clock import Micros, system_clock
 from longmind.recall import kernels as kernel
 from longmind.recall.kernels import numpy_kernels
-from tests.cli.calling import Run
+from tests.cli.command_calls import Run
 
 Examined = Callable[..., tuple[int, dict[str, dict[str, Any]]]]
 

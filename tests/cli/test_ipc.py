@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 import longmind
-from tests.cli.calling import Ended, Typed
+from tests.cli.command_calls import Ended, Typed
 
 FOLDER = Path(sys.executable).parent
 

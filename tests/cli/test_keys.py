@@ -11,8 +11,8 @@ import pytest
 import longmind
 from longmind.cli import main
 from longmind.server.auth.identity import Authenticator
-from tests.cli.calling import Run
-from tests.server.asking import bearer
+from tests.cli.command_calls import Run
+from tests.server.asgi_requests import bearer
 
 
 def test_a_key_is_made_listed_used_and_revoked(run: Run, database_url: str) -> None:

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import longmind
-from tests.cli.calling import Call, caller
+from tests.cli.command_calls import Call, caller
 
 
 @pytest.fixture

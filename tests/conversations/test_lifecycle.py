@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.reading import all_messages
+from harness.messages import all_messages
 from longmind.operations import OPERATIONS
 from tests.clock import SettableClock
 from tests.conversations.conftest import Unchanged

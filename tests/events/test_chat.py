@@ -8,7 +8,7 @@ import pytest
 
 import longmind
 from tests.clock import SettableClock
-from tests.events.making import context_of
+from tests.events.samples import context_of
 
 
 def said(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 
 import longmind
 from tests.clock import SettableClock
-from tests.events.making import context_of, texts
+from tests.events.samples import context_of, texts
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 import longmind
 from tests.clock import SettableClock
-from tests.events.making import context_of
+from tests.events.samples import context_of
 
 
 def made(ctx: longmind.Context, text: str, **wanted: Any) -> dict[str, Any]:

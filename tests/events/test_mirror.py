@@ -24,7 +24,7 @@ from harness.crew import wait_until
 from longmind.clock import to_micros
 from longmind.events import read_jsonl
 from tests.clock import SettableClock
-from tests.events.making import context_of
+from tests.events.samples import context_of
 
 
 @pytest.fixture

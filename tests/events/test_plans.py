@@ -14,7 +14,7 @@ from longmind.store.database import Row, Transaction
 from longmind.store.postgres.transaction import PostgresTransaction
 from longmind.store.sqlite.writer import SqliteTransaction
 from longmind.store.tables.events import EventWindow, _to_role_values, _to_values
-from tests.events.making import context_of
+from tests.events.samples import context_of
 
 TIMELINE = "org:acme|session:s1"
 # A statement, what is asked for beside the window, the indexes it has to go by, and how many rows it may look at.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import longmind
 from tests.clock import SettableClock
-from tests.events.making import context_of, texts
+from tests.events.samples import context_of, texts
 
 # Every example of a property has a timeline of its own.
 EXAMPLES = count()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import longmind
 from longmind.scope import Level
 from tests.clock import SettableClock
-from tests.events.making import context_of, texts
+from tests.events.samples import context_of, texts
 
 storable = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 json_values = st.recursive(

@@ -12,7 +12,7 @@ from longmind.events import Events
 from longmind.models.event_search import SearchMode
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
-from tests.events.making import context_of
+from tests.events.samples import context_of
 from tests.events.search_reference import Asked, expected
 
 WORDS = (

@@ -15,8 +15,8 @@ from longmind.events import search_index
 from longmind.models.event_search import SearchMode
 from longmind.store.database import Transaction
 from longmind.store.tables import erasures, ledger
-from tests.events.making import context_of, texts
-from tests.events.meaning import MeaningEmbedder
+from tests.events.samples import context_of, texts
+from tests.events.synonym_embedder import MeaningEmbedder
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from longmind.clock import to_iso
 from longmind.models.event_search import SearchMode
 from longmind.scope import Level
 from tests.clock import SettableClock
-from tests.events.making import context_of, texts
-from tests.events.meaning import MeaningEmbedder
+from tests.events.samples import context_of, texts
+from tests.events.synonym_embedder import MeaningEmbedder
 
 MODES: tuple[SearchMode, ...] = ("auto", "semantic", "lexical", "hybrid")
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 import longmind
 from longmind.scope import Level
-from tests.events.making import context_of
+from tests.events.samples import context_of
 
 
 class Mood(Enum):

@@ -8,7 +8,7 @@ import pytest
 
 import longmind
 from longmind.scope import Level
-from tests.events.making import context_of, texts
+from tests.events.samples import context_of, texts
 from tests.scope.identities import LEGAL
 
 TIMELINES: list[tuple[dict[str, str], Level, str | None, str | None]] = [

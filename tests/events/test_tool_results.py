@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import longmind
-from tests.events.making import texts
+from tests.events.samples import texts
 
 
 @pytest.mark.conforms("D3.1")

@@ -6,7 +6,7 @@ import pytest
 
 import longmind
 from tests.clock import SettableClock
-from tests.events.making import context_of
+from tests.events.samples import context_of
 
 
 def counted(ctx: longmind.Context, since: str | None = None) -> dict[str, int]:

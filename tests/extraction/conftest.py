@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import longmind
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 Talk = Callable[..., longmind.Conversation]
 

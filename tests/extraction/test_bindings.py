@@ -8,7 +8,7 @@ import pytest
 
 import longmind
 from tests.extraction.conftest import talk, texts
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 MINE: dict[str, Any] = {"namespace": "chat", "userId": "ada"}
 EVERYBODY: dict[str, Any] = {"namespace": "chat", "userId": "*"}

@@ -10,7 +10,7 @@ import pytest
 import longmind
 from longmind.extraction.candidate import Candidate, Mention, SourceMessage
 from tests.extraction.conftest import talk, texts
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 
 class Nicknames(Sentences):

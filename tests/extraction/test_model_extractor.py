@@ -19,7 +19,7 @@ from longmind.providers.language_model import ModelRequest
 from longmind.providers.prices import Prices
 from longmind.providers.testing import ScriptedModel
 from tests.extraction.conftest import talk, texts
-from tests.extraction.talk import detailed, fact, facts, lines, new_numbers, said, shown
+from tests.extraction.model_answers import detailed, fact, facts, lines, new_numbers, said, shown
 
 V1, V2 = "extraction-v1", "extraction-v2"
 TALK = [

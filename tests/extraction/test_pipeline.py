@@ -15,7 +15,7 @@ from longmind.extraction.candidate import Extracted, SourceMessage
 from longmind.store.tables import erasures
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import current, talk, texts
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 MINE: dict[str, Any] = {"namespace": "chat", "userId": "ada"}
 

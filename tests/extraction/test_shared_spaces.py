@@ -9,7 +9,7 @@ import pytest
 import longmind
 from longmind.extraction.pipeline import PreparedExtraction
 from tests.extraction.conftest import current, talk, texts
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 from tests.extraction.test_bindings import EVERYBODY, spaces_of, user
 from tests.memory.facts import at_once
 

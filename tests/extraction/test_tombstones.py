@@ -13,7 +13,7 @@ import pytest
 import longmind
 from longmind.extraction.candidate import Candidate, Extracted, Slot, SourceMessage
 from tests.extraction.conftest import talk, texts
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 Remove = Callable[[longmind.Context, str], None]
 

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 import longmind
-from tests.mcp.serving import program
-from tests.server.running import serving
+from tests.mcp.clients import program
+from tests.server.live_server import serving
 
 pytest.importorskip("chuk_mcp", reason="chuk-mcp is not installed")
 

@@ -12,9 +12,9 @@ import pytest
 from mcp import Client
 
 import longmind
-from tests.mcp.serving import over_http
-from tests.server.asking import SECRET, claims, signed
-from tests.server.running import serving
+from tests.mcp.clients import over_http
+from tests.server.asgi_requests import SECRET, claims, signed
+from tests.server.live_server import serving
 
 PATIENCE = 60.0
 """Seconds: the first request has the server load the protocol, which takes its time on a busy machine."""

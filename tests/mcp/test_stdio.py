@@ -18,8 +18,8 @@ from mcp.shared.exceptions import MCPError
 import longmind
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.tools.skill_text import load_skill_text
-from tests.cli.calling import caller
-from tests.mcp.serving import program
+from tests.cli.command_calls import caller
+from tests.mcp.clients import program
 
 TOOLS = [
     "memory_store",

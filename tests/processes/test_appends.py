@@ -8,7 +8,7 @@ import pytest
 
 import longmind
 from harness.crew import Line, ada, run_together, wait_until
-from harness.reading import all_messages
+from harness.messages import all_messages
 
 PROCESSES = 8
 TURNS = 200

@@ -9,7 +9,7 @@ import pytest
 
 import longmind
 from harness.crew import Line, ada, run_together, started, wait_until
-from tests.blocks.saying import archival, core, talk
+from tests.blocks.model_calls import archival, core, talk
 
 PROCESSES = 16
 EDITS = 6

@@ -18,7 +18,7 @@ import pytest
 import longmind
 from harness.crew import PATIENCE, Line, results_of, started, started_together
 from longmind.events import read_jsonl
-from tests.processes.quiet import wait_until_quiet
+from tests.processes.server_activity import wait_until_quiet
 
 PROCESSES = 4
 BEFORE = 300

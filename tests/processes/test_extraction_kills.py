@@ -8,7 +8,7 @@ from collections import Counter
 
 import longmind
 from harness.crew import Line, ada, run_together, started, wait_until
-from tests.extraction.script import Sentences
+from tests.extraction.scripted_extractor import Sentences
 
 CONVERSATIONS = 50
 KILLS = 20

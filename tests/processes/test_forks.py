@@ -13,7 +13,7 @@ import pytest
 
 import longmind
 from harness.crew import Line, ada, started, wait_until
-from harness.reading import all_messages
+from harness.messages import all_messages
 
 WRITES = 50
 FORKS = 20

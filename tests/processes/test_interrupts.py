@@ -11,7 +11,7 @@ import pytest
 import longmind
 from harness.alarms import is_interrupted
 from harness.crew import wait_until
-from harness.reading import all_messages
+from harness.messages import all_messages
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ import pytest
 import longmind
 from harness.crew import Line, ada, started
 from harness.integrity import damage
-from tests.processes.quiet import wait_until_quiet
+from tests.processes.server_activity import wait_until_quiet
 
 KILLS = 30
 KILLS_WHILE_OPENING = 8

@@ -13,7 +13,7 @@ import pytest
 
 import longmind
 from harness.crew import PATIENCE, Line, ada, run_together, started, wait_until
-from harness.reading import all_messages
+from harness.messages import all_messages
 
 T = TypeVar("T")
 

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from prove.kills import journal, processes, rounds, vendor
 from prove.kills.journal import Entry
-from prove.kills.reaching import Requests, in_process, over_http
 from prove.kills.steps import STEPS
+from prove.kills.transports import Requests, in_process, over_http
 from prove.kills.workload import AskIn, Client
-from tests.server.running import serving
+from tests.server.live_server import serving
 
 USERS = ADA, BEN, CLEO = ("u1", "u2", "u3")
 LIFE = (

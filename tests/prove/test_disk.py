@@ -10,11 +10,11 @@ import apsw
 import pytest
 
 import longmind
-from prove.disk import engines, files, larger, limits, rooms, surfaces, temporary
-from prove.disk.filling import Filling
+from prove.disk import engines, files, limits, long_work, small_disks, surfaces, temporary
+from prove.disk.full_disk import Filling
 from prove.section import Check
 
-WHY_NOT = rooms.why_not()
+WHY_NOT = small_disks.why_not()
 needs_disks = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 
 
@@ -95,11 +95,11 @@ def test_sqlite_bears_with_a_disk_that_is_gone_read_only(tmp_path: Path) -> None
 @needs_disks
 @pytest.mark.slow
 def test_workers_imports_and_erasures_bear_with_a_full_disk() -> None:
-    assert all_held(larger.of_sqlite())
-    assert all_held(larger.of_postgres())
+    assert all_held(long_work.of_sqlite())
+    assert all_held(long_work.of_postgres())
 
 
-class Endless(rooms.Room):
+class Endless(small_disks.Room):
     """A disk that never gets full."""
 
     def fill(self, leave: int = 0) -> None:
@@ -108,8 +108,8 @@ class Endless(rooms.Room):
 
 def test_what_never_had_to_wait_for_room_proves_nothing(tmp_path: Path) -> None:
     with longmind.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as engine:
-        place = larger.Place("SQLite", Endless(tmp_path), engine, lambda: None)
-        imported = larger.importing(place)
+        place = long_work.Place("SQLite", Endless(tmp_path), engine, lambda: None)
+        imported = long_work.importing(place)
     assert not imported.passed
     assert "it was done though there is no room" in imported.detail
     assert "messages of an import that was refused are there" in imported.detail

@@ -20,13 +20,13 @@ from longmind.operations import OPERATIONS
 from prove.hostile_input import refused_archives, watched_folder
 from prove.hostile_input.calls import broken_calls
 from prove.hostile_input.commands import Ended, Typed, broken_commands, wrong_with
-from prove.hostile_input.fuzzing import mutated, parser_named, tried, with_hypothesis
+from prove.hostile_input.fuzzer import mutated, parser_named, tried, with_hypothesis
 from prove.hostile_input.growth import LARGE, steep
 from prove.hostile_input.injections import INJECTIONS, calmed
 from prove.hostile_input.messages import over_http, to_the_program
 from prove.hostile_input.parsers import PARSERS, Parser
 from prove.hostile_input.prompts import Seen, complaints, shown
-from prove.hostile_input.reading import NOT_FROM_OUTSIDE, forgotten, modules_that_read
+from prove.hostile_input.text_readers import NOT_FROM_OUTSIDE, forgotten, modules_that_read
 
 FOUND = (
     # What was found by the attacks: the parser, what comes first, what is repeated, and the end.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prove.kills import compared, journal, rounds
-from prove.kills.importing import kill_an_import
+from prove.kills.import_kill import kill_an_import
 from prove.kills.rounds import Attack
 
 

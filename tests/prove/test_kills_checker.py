@@ -14,7 +14,7 @@ import pytest
 import longmind
 from longmind.keys.token import read_token
 from prove.kills import compared
-from prove.kills.reaching import APP, TENANT
+from prove.kills.transports import APP, TENANT
 from tests.prove.story import ADA, BEN, CLEO, Story, told
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prove.concurrency.counterexample import smallest, told_smallest
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible, Undecided, is_linearizable
-from prove.concurrency.smallest import smallest, told_smallest
 from tests.prove.histories import done, lost
 
 

@@ -13,13 +13,13 @@ from harness.crew import wait_until
 from longmind.extraction.candidate import SourceMessage
 from prove.machines import worker_cuts
 from prove.machines.accounts import Accounts, faults
-from prove.machines.asking import Answer
 from prove.machines.backlog import Backlog
-from prove.machines.catching import KINDS
 from prove.machines.effects import answers, happened
-from prove.machines.erased import tables_with
-from prove.machines.marks import MARKS
+from prove.machines.erasure import tables_with
+from prove.machines.http_client import Answer
+from prove.machines.job_holders import KINDS
 from prove.machines.network import Network, cannot, network, remove_leftovers
+from prove.machines.slow_job_marks import MARKS
 from prove.machines.worker import EachMessage, SlowWords, Verbatim
 from prove.machines.worker_cuts import Cuts
 from prove.machines.world import QUICK, connect, world

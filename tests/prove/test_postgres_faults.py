@@ -15,7 +15,7 @@ from harness.crew import wait_until
 from harness.postgres import PostgresServer
 from longmind.conversations.service import Conversations
 from prove.postgres_faults.proxy import Attack, Proxy
-from tests.server.running import serving
+from tests.server.live_server import serving
 
 LIMITS: dict[str, Any] = {
     "embedder": None,

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from prove.power_loss import LAYER, NEW_FOLDERS, STORE, STRACE, WORKLOAD, Recorder, differences, run
-from prove.power_loss.agreeing import Seen, disagreement, store_steps
 from prove.power_loss.attack import Attack
-from prove.power_loss.checking import Looking, Owed
 from prove.power_loss.disk import FATES, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, MIRRORED, TOLD_IS_THERE, UNDAMAGED
-from prove.power_loss.noting import CannotRecord, Recording
-from prove.power_loss.reading import read_trace
-from prove.power_loss.recording import record, record_below_sqlite, record_in_both_ways, why_no_strace
+from prove.power_loss.notes import CannotRecord, Recording
+from prove.power_loss.recorder_comparison import Seen, disagreement, store_steps
+from prove.power_loss.recorders import record, record_below_sqlite, record_in_both_ways, why_no_strace
+from prove.power_loss.recovery import Looking, Owed
 from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
+from prove.power_loss.strace_log import read_trace
 from prove.power_loss.workload import DATABASE
 from prove.section import ENGINES, Plan
 
@@ -273,7 +273,7 @@ def test_a_sqlite_that_forgets_to_sync_is_caught_whoever_records_it(
     if recorder is STRACE:
         needs_strace()
     (tmp_path / "recorded").mkdir()
-    planted = recorder.record("tests.prove.careless", tmp_path / "recorded", forgotten, "3", "9", "full", "always")
+    planted = recorder.record("tests.prove.lossy_sqlite", tmp_path / "recorded", forgotten, "3", "9", "full", "always")
     assert differences(planted, tmp_path / "recorded", recorder.sees) == []
     wrong = attacked(planted, tmp_path, 120, blind=recorder.blind)
     assert wrong[TOLD_IS_THERE]
@@ -298,7 +298,7 @@ def test_what_is_recorded_ends_when_the_recording_is_ended(tmp_path: Path) -> No
     needs_strace()
     (tmp_path / "recorded").mkdir()
     os.mkfifo(pipe := tmp_path / "pipe")
-    recording = subprocess.Popen([sys.executable, "-m", "tests.prove.endless", tmp_path / "recorded", pipe])
+    recording = subprocess.Popen([sys.executable, "-m", "tests.prove.endless_program", tmp_path / "recorded", pipe])
     recorded = os.pidfd_open(int(pipe.read_text()))
     try:
         recording.terminate()

@@ -10,10 +10,10 @@ import pytest
 
 import longmind
 from benchmarks.measure import Timing
-from prove.scale import latency, leaving, run, starting, stored, stores
+from prove.scale import latency, run, startup, stored, stores, user_removal
 from prove.scale.arithmetic import Assumed, Measured, page, results
-from prove.scale.filling import ATOMS, EVENTS, context_of, fill, measured, opened
 from prove.scale.latency import OPERATIONS, compared, person, steady
+from prove.scale.population import ATOMS, EVENTS, context_of, fill, measured, opened
 from prove.scale.sizes import sizes
 from prove.scale.upkeep import settled
 from prove.section import ENGINES, Plan
@@ -40,7 +40,7 @@ def test_everybody_has_as_much_memory_in_either_store(pair: stores.Pair) -> None
     assert not stored(replace(pair, big=pair.small), USERS).passed
     assert all(check.passed for check in settled(pair))
     # How long it took says nothing of so few; what was missing would be told in front of it.
-    assert [check.detail for check in leaving.leavings(pair) if "times as long" not in check.detail] == []
+    assert [check.detail for check in user_removal.leavings(pair) if "times as long" not in check.detail] == []
 
 
 def tries_of(*ratios: float) -> Iterator[latency.Timings]:
@@ -64,9 +64,9 @@ def test_an_erasure_that_leaves_something_behind_is_noticed(engine: longmind.Eng
     context_of(engine, 1).memory.create_memory_space("memory")
     nothing = {"deleted": {"events": EVENTS, "messages": 0, "atoms": ATOMS}}
     whole: dict[str, list[object]] = {"atoms": [{}] * ATOMS}
-    assert list(leaving._what_is_wrong(engine, 1, whole, nothing)) == ["user 1 is still there"]
-    assert list(leaving._what_is_wrong(engine, 2, whole, nothing)) == []
-    assert list(leaving._what_is_wrong(engine, 2, {"atoms": []}, nothing)) == ["0 atoms were exported"]
+    assert list(user_removal._what_is_wrong(engine, 1, whole, nothing)) == ["user 1 is still there"]
+    assert list(user_removal._what_is_wrong(engine, 2, whole, nothing)) == []
+    assert list(user_removal._what_is_wrong(engine, 2, {"atoms": []}, nothing)) == ["0 atoms were exported"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_erasure_that_leaves_something_behind_is_noticed(engine: longmind.Eng
 )
 def test_a_process_that_holds_too_much_is_noticed(resident: float, cached: float, holds: bool) -> None:
     first = {"resident MB": 80.0, "cached MB": 0.1}
-    found = starting.bounded("sqlite", [1, 10_000], [first, {"resident MB": resident, "cached MB": cached}])
+    found = startup.bounded("sqlite", [1, 10_000], [first, {"resident MB": resident, "cached MB": cached}])
     assert found.passed is holds
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from prove.supply_chain import licences, package
-from prove.supply_chain.auditing import EXPLAINED, sbom_problems, unexplained, weighed
-from prove.supply_chain.installing import LOADS, USED, first_example
+from prove.supply_chain.installation import LOADS, USED, first_example
 from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins, problems
+from prove.supply_chain.outside_audits import EXPLAINED, sbom_problems, unexplained, weighed
 
 HASH = "--hash=sha256:" + "a" * 64
 ONE = f"apsw==3.54 \\\n    {HASH} \\\n    {HASH}\n    # via longmind\n"

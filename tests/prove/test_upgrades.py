@@ -8,9 +8,9 @@ import apsw
 import pytest
 
 import longmind
-from prove.upgrades import checking, tried
-from prove.upgrades.checking import differences
-from prove.upgrades.recorded import Recording
+from prove.upgrades import checks, tried
+from prove.upgrades.checks import differences
+from prove.upgrades.recordings import Recording
 from prove.upgrades.schema import unlike
 
 # What a bad upgrade might do, and the word that the check has to say about it.
@@ -48,15 +48,15 @@ def damaged(url: str, statement: str) -> Recording:
 @pytest.mark.parametrize(("statement", "word"), HARM.items())
 def test_what_an_upgrade_would_lose_is_noticed(statement: str, word: str, sqlite_url: str) -> None:
     manifest = damaged(sqlite_url, statement).manifest
-    with checking.open_now(sqlite_url) as engine:
-        found = checking.lost(engine, manifest) + checking.unwritable(engine, manifest)
+    with checks.open_now(sqlite_url) as engine:
+        found = checks.lost(engine, manifest) + checks.unwritable(engine, manifest)
     assert any(word in each for each in found), found
 
 
 def test_a_job_that_is_not_done_is_noticed(sqlite_url: str) -> None:
     manifest = damaged(sqlite_url, "UPDATE jobs SET due_at = due_at + 1000000000000000").manifest
-    with checking.open_now(sqlite_url) as engine:
-        assert "ada's count-words is queued: None" in checking.undone(engine, manifest)
+    with checks.open_now(sqlite_url) as engine:
+        assert "ada's count-words is queued: None" in checks.undone(engine, manifest)
 
 
 def test_an_erasure_that_takes_too_much_is_noticed(sqlite_url: str) -> None:
@@ -64,8 +64,8 @@ def test_an_erasure_that_takes_too_much_is_noticed(sqlite_url: str) -> None:
         sqlite_url,
         "CREATE TRIGGER too_much AFTER DELETE ON conversations BEGIN DELETE FROM conversations; END",
     )
-    with checking.open_now(sqlite_url) as engine:
-        assert any(each.startswith("bob: ") for each in checking.unerased(engine, recording.manifest))
+    with checks.open_now(sqlite_url) as engine:
+        assert any(each.startswith("bob: ") for each in checks.unerased(engine, recording.manifest))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import longmind
 from longmind.extraction.model.extractor import ModelExtractor
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.pydantic_ai.models import VendorModel
-from tests.extraction.talk import detailed, fact, facts, said
+from tests.extraction.model_answers import detailed, fact, facts, said
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
 

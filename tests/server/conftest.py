@@ -24,7 +24,7 @@ from longmind.server.observability.logs import set_up_logs
 from longmind.server.observability.middleware import IDENTITY, OPERATION
 from longmind.server.observability.probes import add_probes
 from longmind.settings import load_settings
-from tests.server.running import Client, serving
+from tests.server.live_server import Client, serving
 
 SAID = "My secret is that I like marzipan."
 

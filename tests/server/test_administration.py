@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import longmind
-from tests.server.running import Client, serving
+from tests.server.live_server import Client, serving
 
 ADA: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 

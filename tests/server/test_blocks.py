@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.running import Client
+from tests.server.live_server import Client
 
 CORE = "/api/v1/memory/blocks/core"
 

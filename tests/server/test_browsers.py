@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import longmind
-from tests.server.asking import ask, lines
+from tests.server.asgi_requests import ask, lines
 from tests.server.conftest import Tried
 
 SECURE = {

@@ -13,7 +13,7 @@ import pytest
 
 import longmind
 from longmind.server.routes import make_routes
-from tests.server.running import Client, serving
+from tests.server.live_server import Client, serving
 from tools import openapi
 
 FOLDER = Path(__file__).parent

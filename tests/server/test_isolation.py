@@ -29,9 +29,9 @@ from tests.scope.test_isolation import (
     state_of,
     told,
 )
-from tests.server.asking import SECRET as SIGNING_SECRET
-from tests.server.asking import claims, signed
-from tests.server.running import Client, serving
+from tests.server.asgi_requests import SECRET as SIGNING_SECRET
+from tests.server.asgi_requests import claims, signed
+from tests.server.live_server import Client, serving
 from tests.vendor.server import Vendor
 
 ROUTES = {route.operation.path: route for route in make_routes()}

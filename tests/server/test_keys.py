@@ -17,7 +17,7 @@ import pytest
 import longmind
 from longmind.server.auth.identity import Authenticator
 from tests.clock import SettableClock
-from tests.server.asking import bearer, lines
+from tests.server.asgi_requests import bearer, lines
 
 
 @pytest.fixture

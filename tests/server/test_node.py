@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import longmind
-from tests.server.running import serving
+from tests.server.live_server import serving
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
 

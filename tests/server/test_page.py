@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import longmind
-from tests.server.running import serving
+from tests.server.live_server import serving
 from tests.test_documentation import ROOT, blocks_of
 
 CURL = shutil.which("curl")

@@ -16,7 +16,7 @@ import pytest
 
 import longmind
 from longmind.cli import main
-from tests.server.running import Client
+from tests.server.live_server import Client
 
 COMMAND = [sys.executable, "-m", "longmind.cli"]
 

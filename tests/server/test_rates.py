@@ -9,7 +9,7 @@ import pytest
 
 import longmind
 from longmind.server.auth.identity import Authenticator, make_error_headers
-from tests.server.asking import bearer, lines
+from tests.server.asgi_requests import bearer, lines
 
 
 def test_a_key_that_is_used_too_often_is_told_when_to_come_again(engine: longmind.Engine) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import longmind
 from longmind.server.auth.identity import Authenticator, make_error_headers
-from tests.server.asking import bearer, lines
+from tests.server.asgi_requests import bearer, lines
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 import longmind
 from longmind.operations import OPERATIONS
 from longmind.server.routes import HTTP_MAPPINGS, make_routes
-from tests.server.running import Client, heard_late, serving
+from tests.server.live_server import Client, heard_late, serving
 
 FACT = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}}
 

@@ -7,7 +7,7 @@ import pytest
 import longmind
 from longmind.server.auth.identity import Authenticator
 from longmind.server.auth.single_user import is_loopback
-from tests.server.asking import bearer, lines
+from tests.server.asgi_requests import bearer, lines
 
 HOME = lines(host="localhost:8765")
 

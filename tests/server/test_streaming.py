@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import longmind
-from tests.server.running import Client, serving
+from tests.server.live_server import Client, serving
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
 

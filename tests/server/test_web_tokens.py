@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 import longmind
 from longmind.server.auth.identity import Authenticator
-from tests.server.asking import SECRET, bearer, claims, signed
+from tests.server.asgi_requests import SECRET, bearer, claims, signed
 
 OTHER_SECRET = "another secret that is long enough as well"
 ADA = longmind.Scope("acme", "support", "ada")

@@ -18,8 +18,8 @@ from psycopg import sql
 import longmind
 from harness.alarms import is_interrupted
 from harness.crew import wait_until
+from harness.messages import all_messages
 from harness.postgres import PostgresServer
-from harness.reading import all_messages
 from longmind.store.database import Transaction
 from longmind.store.postgres.error_translation import translate
 from longmind.store.tables import conversations

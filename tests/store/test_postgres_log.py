@@ -7,10 +7,10 @@ import pytest
 from psycopg import sql
 
 import longmind
-from harness.calling import directly
 from harness.log_watch import secrets_in
+from harness.operation_calls import directly
 from harness.postgres import PostgresServer
-from tests.admin.planting import Words, plant
+from tests.admin.planted_words import Words, plant
 
 STATEMENTS = {"log_statement": "all", "log_min_duration_statement": "0"}
 

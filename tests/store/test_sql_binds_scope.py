@@ -13,7 +13,6 @@ import pytest
 
 import longmind
 from longmind.store.queries import SHARED, EngineName, Query, load_queries
-from tests.store.binding import unbound
 from tests.store.schema import (
     HOST_TABLES,
     Key,
@@ -27,6 +26,7 @@ from tests.store.schema import (
     sqlite_tables,
     sqlite_user_tables,
 )
+from tests.store.scope_binding import unbound
 
 ENGINES: tuple[EngineName, ...] = ("sqlite", "postgres")
 USER_TABLES = sqlite_user_tables(migrated_in_memory())

@@ -16,10 +16,10 @@ import pytest
 
 import longmind
 from longmind.settings import load_settings
-from prove.upgrades.checking import open_now
-from prove.upgrades.recorded import Recording, applied, path_of
-from prove.upgrades.recording import VERSIONS, dump, is_here, package_in, taken_out
-from prove.upgrades.writing import APP, TENANT
+from prove.upgrades.checks import open_now
+from prove.upgrades.recorder import VERSIONS, dump, is_here, package_in, taken_out
+from prove.upgrades.recordings import Recording, applied, path_of
+from prove.upgrades.sample_data import APP, TENANT
 
 FORMER = "v0.2.0"
 

@@ -17,9 +17,9 @@ import longmind
 from longmind.store.migrations import load_migrations
 from prove.upgrades import tried
 from prove.upgrades.attacks import killed_in_the_middle, others_wait, refused_when_newer
-from prove.upgrades.checking import open_now
-from prove.upgrades.recorded import Recording, applied
-from prove.upgrades.recording import RECORDED, ROOT, VERSIONS
+from prove.upgrades.checks import open_now
+from prove.upgrades.recorder import RECORDED, ROOT, VERSIONS
+from prove.upgrades.recordings import Recording, applied
 
 OLDEST, RELEASED, RENAMED = "schema-02-first", "v0.1.0", "v0.2.0"
 # In an ordinary run PostgreSQL has the ends and the middle of the history; the slow run has all of it.

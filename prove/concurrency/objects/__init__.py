@@ -6,7 +6,7 @@ from prove.concurrency.objects.blocks import Blocks
 from prove.concurrency.objects.conversations import Conversations
 from prove.concurrency.objects.jobs import UniqueJobs
 from prove.concurrency.objects.lines import BlockLines
-from prove.concurrency.objects.playing import Kind, Player
+from prove.concurrency.objects.player import Kind, Player
 from prove.concurrency.objects.quotas import Sessions, Spending
 from prove.concurrency.objects.recalls import Recalls
 

@@ -8,7 +8,7 @@ import longmind
 from longmind.clock import to_iso, to_micros
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
-from prove.concurrency.objects.playing import Player
+from prove.concurrency.objects.player import Player
 
 Register = tuple[str | None, int | None, int]
 """What a block holds, None when there is none; when it was written, None when nobody has heard; its version."""

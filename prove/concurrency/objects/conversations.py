@@ -9,7 +9,7 @@ import longmind
 from longmind.providers.testing import ScriptedModel
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
-from prove.concurrency.objects.playing import Player
+from prove.concurrency.objects.player import Player
 
 _KEYS = 6
 """So few that clients meet on them."""

@@ -8,7 +8,7 @@ from functools import partial
 import longmind
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
-from prove.concurrency.objects.playing import Player
+from prove.concurrency.objects.player import Player
 
 _KEYS = 40
 _MOVES_A_KEY = 3

@@ -9,7 +9,7 @@ import longmind
 from longmind.clock import to_micros
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
-from prove.concurrency.objects.playing import Player
+from prove.concurrency.objects.player import Player
 
 _DONE = re.compile(r"Done\. .* has (\d+) lines, .* updated_at (\S+)\.$")
 

@@ -12,7 +12,7 @@ from longmind.store.tables import spend
 from longmind.store.tables.quotas import LIMITS
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
-from prove.concurrency.objects.playing import Player
+from prove.concurrency.objects.player import Player
 
 _SESSIONS = 40
 _MOVES_A_SESSION = 5

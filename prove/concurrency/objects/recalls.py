@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import longmind
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
-from prove.concurrency.objects.playing import Player
+from prove.concurrency.objects.player import Player
 
 _WORD = "lantern"
 _MOST = 200

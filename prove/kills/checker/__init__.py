@@ -12,12 +12,12 @@ from pathlib import Path
 
 import longmind
 from prove.kills import journal
-from prove.kills.checker import access, blocks, conversations, events, memory, sleeping
+from prove.kills.checker import access, blocks, conversations, events, memory, sleep_time
 from prove.kills.checker.copies import Copy, was_copied, wrong_copies
 from prove.kills.checker.database import begun_again, wrong_tables
 from prove.kills.checker.era import Era, eras
 from prove.kills.checker.files import wrong_bytes, wrong_mirror
-from prove.kills.checker.seeing import Seen
+from prove.kills.checker.observation import Seen
 from prove.kills.journal import History
 from prove.kills.steps.copies import copy_of
 
@@ -36,8 +36,8 @@ _OF_AN_ERA = (
     events.wrong_events,
     events.wrong_jobs,
     events.wrong_distillation,
-    sleeping.wrong_sleep_time,
-    sleeping.wrong_sleep,
+    sleep_time.wrong_sleep_time,
+    sleep_time.wrong_sleep,
     access.wrong_grants,
     access.wrong_keys,
 )

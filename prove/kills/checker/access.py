@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import longmind
 from longmind import AccessKey
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.seeing import Seen
+from prove.kills.checker.observation import Seen
 from prove.kills.journal import Entry, History, State
-from prove.kills.reaching import APP, TENANT
 from prove.kills.steps.access import READERS
+from prove.kills.transports import APP, TENANT
 
 Grant = tuple[str, str]
 """A space and who may read it."""

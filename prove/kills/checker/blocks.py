@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from prove.kills.checker.era import Era
-from prove.kills.checker.seeing import Seen, mark_of
+from prove.kills.checker.observation import Seen, mark_of
 from prove.kills.journal import Entry
 from prove.kills.steps.step import SLEEPER
 from prove.kills.workload import session_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from longmind import Message
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.seeing import Seen, mark_of
+from prove.kills.checker.observation import Seen, mark_of
 from prove.kills.journal import Entry
 from prove.kills.steps.conversations import BOUND
 

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from prove.kills.checker.seeing import Seen
+from prove.kills.checker.observation import Seen
 from prove.kills.journal import Entry, History
 from prove.kills.steps.copies import template
 

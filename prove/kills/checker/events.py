@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.seeing import EVERYTHING, Seen
+from prove.kills.checker.observation import EVERYTHING, Seen
 from prove.kills.journal import History
 from prove.kills.processes import LEFT
 from prove.kills.steps.events import DISTILL, MOOD, REMARK

@@ -11,7 +11,7 @@ from pathlib import Path
 import longmind
 from prove.kills.checker.copies import Copy
 from prove.kills.checker.era import Era
-from prove.kills.checker.seeing import Seen
+from prove.kills.checker.observation import Seen
 from prove.kills.journal import History
 from prove.kills.processes import mirror_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from longmind import Atom
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.seeing import Mark, Seen, mark_of
+from prove.kills.checker.observation import Mark, Seen, mark_of
 from prove.kills.journal import Entry, State
 from prove.kills.steps.step import SHARED
 

@@ -1,0 +1,86 @@
+"""What is there of a user, read through the public API of a fresh engine: all that the checker compares with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import longmind
+from prove.kills.journal import TOKEN, token_of
+from prove.kills.steps.step import DAILY
+from prove.kills.transports import APP, TENANT
+
+EVERYTHING = 10_000
+
+
+@dataclass(frozen=True)
+class Mark:
+    """By what a thing is known again: the number of its operation, and which part of it this is."""
+
+    number: int
+    part: str
+
+
+def mark_of(text: str | None) -> Mark | None:
+    """What a text begins with, if it is one of the workload's."""
+    words = (text or "").split()
+    found = TOKEN.fullmatch(words[0]) if words else None
+    return None if found is None else Mark(int(found[2]), words[1] if len(words) > 1 else "")
+
+
+class Seen:
+    """One user. What is not part of the export is asked for when it is needed."""
+
+    def __init__(self, engine: longmind.Engine, words_alone: longmind.Engine, user: str) -> None:
+        self.engine = engine
+        self._words_alone = words_alone
+        self.user = user
+        self.context = self.in_session("checker")
+        self.export: dict[str, Any] = self.context.admin.export_user_data()
+        self.conversations = self.context.conversations.list_conversations()
+        self.messages = {
+            each.id: self.context.conversations.get_raw_turns(each.id, limit=EVERYTHING, include_hidden=True)
+            for each in self.conversations
+        }
+        self.spaces = self.context.memory.list_memory_spaces()
+        self.atoms = {
+            each.id: list(self.context.memory.list_atoms(each.id, status=None, limit=EVERYTHING))
+            for each in self.spaces
+        }
+
+    def in_session(self, session: str) -> longmind.Context:
+        return self.context_of(self.engine, session)
+
+    def context_of(self, engine: longmind.Engine, session: str = "checker") -> longmind.Context:
+        return engine.context(
+            tenant_id=TENANT, app_id=APP, user_id=self.user, session_id=session, capabilities={"admin"}
+        )
+
+    def token(self, number: int) -> str:
+        return token_of(self.user, number)
+
+    @property
+    def daily(self) -> str | None:
+        return next((each.id for each in self.spaces if each.name == DAILY), None)
+
+    def records(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table that are the user's."""
+        told = self.export["records"].get(table, {"columns": [], "rows": []})
+        return [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]
+
+    def recalled(self, space_id: str, number: int) -> dict[str, set[str]]:
+        """The ids of what recall gives for the token of an operation, and that begins with it, in both ways."""
+        return {
+            way: {id for id, text in found.items() if (mark := mark_of(text)) and mark.number == number}
+            for way, found in self.recalled_by(space_id, self.token(number)).items()
+        }
+
+    def recalled_by(self, space_id: str, query: str) -> dict[str, dict[str, str]]:
+        """What recall gives, in both ways: the texts by their ids."""
+        return {
+            way: {
+                hit.atom.id: hit.atom.text
+                for hit in self.context_of(engine).memory.recall_by_topic(space_id, query, limit=50).hits
+            }
+            for way, engine in (("recall", self.engine), ("recall by words alone", self._words_alone))
+        }

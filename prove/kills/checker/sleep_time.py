@@ -1,0 +1,75 @@
+"""What sleep-time memory has made of the conversations with an agent, held against what was said in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from prove.kills.checker.blocks import KEPT
+from prove.kills.checker.era import Era
+from prove.kills.checker.observation import Seen, mark_of
+from prove.kills.steps.step import SLEEPER
+
+ROOM = 8_000
+"""How many characters an archival block may have."""
+
+
+def wrong_sleep_time(era: Era, seen: Seen) -> Iterator[str]:
+    """It is on when somebody has said so."""
+    on = any(each["agentId"] == SLEEPER and each["enabled"] for each in seen.export["sleep_time"])
+    states = {entry.state for entry in era.of("sleep_time")}
+    if "done" in states and not on:
+        yield "sleep-time memory was set and is off"
+    if on and not states & {"done", "lost"} and not era.late:
+        yield "sleep-time memory is on and nobody has set it"
+
+
+def wrong_sleep(era: Era, seen: Seen) -> Iterator[str]:
+    """All that the user said in a conversation with the agent is in its blocks, once, and nothing else."""
+    rows = seen.records("conversations")
+    sleeping = {row["id"]: row for row in rows if row["agent_id"] == SLEEPER}
+    for entry in era.of("create"):
+        if entry.answer and entry.given["agent"] == SLEEPER and entry.answer["id"] not in sleeping:
+            yield f"conversation {entry.answer['id']} was begun with {SLEEPER}, and is not theirs"
+    blocks = [each for each in seen.export["blocks"] if each["agent_id"] == SLEEPER]
+    lines = Counter(line for block in blocks for line in _lines(block["content"]))
+    said = {row.text for id in sleeping for row in seen.messages.get(id, ()) if row.role == "user"}
+    if twice := sorted(line for line, times in lines.items() if times > 1):
+        yield f"blocks have taken in twice: {twice}"
+    if unknown := sorted(lines.keys() - said):
+        yield f"blocks have taken in what nobody has said: {unknown}"
+    yield from _wrong_marks(
+        era, sleeping, said - lines.keys(), max((len(each["content"]) for each in blocks), default=0)
+    )
+    for block in blocks:
+        yield from _wrong_revisions(block)
+
+
+def _wrong_marks(era: Era, sleeping: dict[str, dict[str, Any]], missing: set[str], length: int) -> Iterator[str]:
+    # Who came late may have come before it was on.
+    numbers = {mark.number for row in sleeping.values() if (mark := mark_of(row["title"]))}
+    if numbers & era.late:
+        return
+    if left := sorted(text for text in missing if length + len(text) + 1 <= ROOM):
+        yield f"blocks have not taken in: {left}"
+    for id, row in sleeping.items():
+        if row["slept_until"] != row["next_sequence"] - 1:
+            yield f"conversation {id} was read until {row['slept_until']}, and goes until {row['next_sequence'] - 1}"
+
+
+def _wrong_revisions(block: dict[str, Any]) -> Iterator[str]:
+    """Each write takes in more than the one before had, and none is missing."""
+    versions = sorted((each["revision"], each["content"]) for each in block["revisions"])
+    versions.append((block["version"], block["content"]))
+    numbers = [version for version, _ in versions]
+    if numbers != list(range(numbers[0], numbers[-1] + 1)) or (numbers[0] != 1 and numbers[-1] <= KEPT):
+        yield f"the blocks of {SLEEPER} have gaps: {numbers}"
+    for (_, before), (version, after) in pairwise(versions):
+        if not set(_lines(before)) < set(_lines(after)):
+            yield f"version {version} of a block of {SLEEPER} has lost lines, or has no new ones"
+
+
+def _lines(content: str) -> list[str]:
+    return [line for line in content.split("\n") if line.strip()]

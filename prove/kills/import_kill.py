@@ -1,0 +1,66 @@
+"""`longmind import` as a real command, killed while it brings an export in."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from harness.crew import Failed
+from prove.kills import journal
+from prove.kills.commands import Command, command
+from prove.kills.journal import Journal
+from prove.kills.steps.copies import TEMPLATES, copy_of, template
+from prove.kills.transports import APP, TENANT
+
+_LONGEST = 0.5
+"""Until when it is killed after it has opened its file, as a part of the time up to then: some are done before."""
+_IN_THE_WAY = "There is other data"
+_OPEN_FILES = Path("/proc/self/fd")
+
+
+def kill_an_import(url: str, folder: Path, user: str, dice: random.Random) -> bool:
+    """Import on behalf of a user, and note it as they would; whether it was killed before its end is told.
+
+    What was not answered the last time is done again.
+    """
+    history, noted = journal.read(folder, user), Journal(folder, user)
+    export = dice.choice(TEMPLATES)
+    file = template(folder, export, "zip")
+    given = {"export": export, "file": str(file), "target": copy_of(user)}
+    number = history.next_number
+    if history.unanswered is not None:
+        number, given = history.unanswered.number, history.unanswered.given
+        file = Path(given["file"])
+    noted.intend(number, "import_file", given)
+    words = ("import", given["file"], "--user", given["target"], "--tenant", TENANT, "--app", APP)
+    with command(url, folder, "", *words) as running:
+        began = time.monotonic()
+        _wait_for_file(running, file)
+        time.sleep(dice.uniform(0, _LONGEST) * (time.monotonic() - began))
+        running.kill()
+        code, told, trouble = running.end()
+    if code == 0:
+        noted.answered(number, {"new": sum(json.loads(told)["imported"].values())})
+    elif code != -signal.SIGKILL:
+        if _IN_THE_WAY not in trouble:
+            raise Failed(f"An import ended with {code}: {trouble}")
+        noted.refused(number, trouble)
+    noted.close()
+    return code == -signal.SIGKILL
+
+
+def _wait_for_file(running: Command, file: Path) -> None:
+    """Wait until the command reads the export: its database is open then, and the import comes next."""
+    while _OPEN_FILES.exists() and not running.has_ended:
+        opened = Path(f"/proc/{running.pid}/fd")
+        try:
+            if any(os.readlink(each) == str(file) for each in opened.iterdir()):
+                return
+        except OSError:
+            # It has closed one meanwhile, or is gone.
+            continue
+        time.sleep(0.0005)

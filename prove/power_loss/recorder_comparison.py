@@ -1,0 +1,51 @@
+"""Whether two who recorded the same run have seen the same done to the store."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any
+
+from prove.power_loss.notes import Recording
+from prove.power_loss.steps import ROOT, Rename, Sync, Told, Truncate, Write
+
+Seen = tuple[Any, ...]
+"""A step with paths in the place of numbers, which everybody gives anew."""
+
+
+def store_steps(recording: Recording, folder: str) -> list[Seen]:
+    """What was done in a folder and told on the way, in order. The index beside the WAL file is left out."""
+    paths, seen = {ROOT: ""}, list[Seen]()
+
+    def see(path: str, *what: Any) -> None:
+        if f"{path}/".startswith(f"/{folder}/") and not path.endswith("-shm"):
+            seen.append((path, *what))
+
+    for step in recording.steps:
+        match step:
+            case Write():
+                see(paths[step.file], "write", step.offset, step.content)
+            case Truncate():
+                see(paths[step.file], "truncate", step.size)
+            case Sync():
+                see(paths[step.file], "sync")
+            case Rename():
+                for above, name, number in step.changes:
+                    path = f"{paths[above]}/{name}"
+                    if number is not None:
+                        paths[number] = path
+                    see(path, "no name" if number is None else "name")
+            case Told():
+                seen.append(("told", step.what))
+    return seen
+
+
+def disagreement(one: list[Seen], other: list[Seen]) -> str | None:
+    """The first step that only one of them has seen, or that each has seen otherwise."""
+    for number, (here, there) in enumerate(zip_longest(one, other)):
+        if here != there:
+            return f"step {number} of the store: {_short(here)} and {_short(there)}"
+    return None
+
+
+def _short(seen: Seen | None) -> str:
+    return "nothing" if seen is None else " ".join(str(each)[:60] for each in seen)
