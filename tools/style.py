@@ -27,7 +27,7 @@ COMMENT_SHARE = (2, 5)
 SMALLEST_PACKAGE = 300
 """A package with fewer lines is measured with the rest, since one table or one list decides its share."""
 
-GERUND_NOUNS = frozenset("ranking tracing streaming testing binding wording grouping string".split())
+GERUND_NOUNS = frozenset("ranking tracing streaming testing binding wording wiring grouping string".split())
 """Module names that end in -ing and are nouns of the domain."""
 SHARED_MODULE_NAMES = frozenset(
     # One role in several packages.
@@ -39,8 +39,8 @@ SHARED_MODULE_NAMES = frozenset(
 )
 
 CONVERSIONS_AND_HOOKS = frozenset("to from as on with".split())
-PUBLIC_NAMES = frozenset("at bound".split())
-"""Operations of version 0.2 that keep their names: `events.at`, `tools.bound`."""
+PUBLIC_NAMES = frozenset("at bound following working_context".split())
+"""Public names that stay: `events.at`, `tools.bound`, `engine.following`, and the service `working_context`."""
 PREPOSITIONS = frozenset(
     "about above across after against along among around at before behind below beneath beside between beyond by"
     " despite down during except for in inside into like near of off onto out outside over past per since than through"
