@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from longmind.admin.user_export import VERSION, digest_of
+from longmind.admin.user_export import VERSION, hash_document
 
 Files = dict[str, bytes]
 
@@ -71,7 +71,7 @@ def packed(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
 def resealed(told: dict[str, Any]) -> dict[str, Any]:
     """A document or a manifest whose hash is right, whatever is in it: who forges one can reckon it as well."""
     try:
-        return {**told, "sha256": digest_of(told)}
+        return {**told, "sha256": hash_document(told)}
     except (UnicodeEncodeError, ValueError):
         return told
 

@@ -187,7 +187,7 @@ def _settings(text: str) -> None:
 
 def _export(text: str) -> None:
     data = text.encode("latin-1", "ignore")
-    with sources.opened(io.BytesIO(data)) as records:
+    with sources.open_source(io.BytesIO(data)) as records:
         list(records.rows("atoms"))
 
 

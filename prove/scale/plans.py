@@ -8,7 +8,7 @@ from typing import Any
 
 import longmind
 from longmind.store.database import Transaction
-from longmind.store.queries import Query
+from longmind.store.queries import NamedQuery
 from longmind.store.whole_tables.rows import UserTableColumns
 
 OVER_ALL = {
@@ -36,11 +36,11 @@ _ONLY_THE_WALL = re.compile(
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
-def statements(engine: longmind.Engine) -> Mapping[str, Query]:
+def statements(engine: longmind.Engine) -> Mapping[str, NamedQuery]:
     """All that this engine can say, with those that are made for each table."""
     database: Any = engine._database
     assert UserTableColumns(database).all
-    known: Mapping[str, Query] = database._queries
+    known: Mapping[str, NamedQuery] = database._queries
     return known
 
 
@@ -77,13 +77,13 @@ def steps_of(engine: longmind.Engine, name: str) -> list[str]:
     return [node["Node Type"] for node, _ in _nodes(plan, "")]
 
 
-def _steps(run: Transaction, query: Query) -> list[str]:
+def _steps(run: Transaction, query: NamedQuery) -> list[str]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # a look behind the curtain
     steps = connection.execute(f"EXPLAIN QUERY PLAN {query.text}", dict.fromkeys(query.names))
     return [step for *_, step in steps]
 
 
-def _of_sqlite(run: Transaction, query: Query, _seldom: bool) -> list[str]:
+def _of_sqlite(run: Transaction, query: NamedQuery, _seldom: bool) -> list[str]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # as above
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     named = _aliases(query.text, tables)
@@ -96,14 +96,14 @@ def _aliases(text: str, tables: set[str]) -> dict[str, str]:
     return {alias or table: table for table, alias in found if table in tables}
 
 
-def _of_postgres(run: Transaction, query: Query, seldom: bool) -> list[str]:
+def _of_postgres(run: Transaction, query: NamedQuery, seldom: bool) -> list[str]:
     plan = _plan(run, query, seldom)
     found = [node["Relation Name"] for node, above in _nodes(plan, "") if _reads_all(node, above)]
     connection: Any = run._connection  # type: ignore[attr-defined]  # as above
     return [table for table in found if seldom or _pages(connection, table) > _FEW_PAGES]
 
 
-def _plan(run: Transaction, query: Query, seldom: bool) -> Mapping[str, Any]:
+def _plan(run: Transaction, query: NamedQuery, seldom: bool) -> Mapping[str, Any]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # as above
     # The very plan that the engine's connections keep: one for all values.
     numbers = {name: f"${number}" for number, name in enumerate(query.names, 1)}

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, get_args
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import apsw
 import psycopg
@@ -67,7 +68,16 @@ def text_parameters() -> set[str]:
 
 def takes_words(annotation: Any) -> bool:
     # One of a few words is no text, and neither is a time, which may be written as one.
-    return "Literal" not in str(annotation) and not {annotation, *get_args(annotation)} & {bool, int, float, datetime}
+    return "Literal" not in str(annotation) and not types_in(annotation) & {bool, int, float, datetime}
+
+
+def types_in(annotation: Any) -> set[Any]:
+    """The types that an annotation names outright or in a union, whatever is said of their limits."""
+    if get_origin(annotation) is Annotated:
+        return types_in(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return {each for member in get_args(annotation) for each in types_in(member)}
+    return {annotation}
 
 
 def erase_and_look(

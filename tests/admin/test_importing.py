@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import longmind
-from longmind.admin.user_export import digest_of
+from longmind.admin.user_export import hash_document
 from tests.admin.conftest import KEY, bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
 from tests.extraction.scripted_extractor import Sentences
@@ -229,7 +229,7 @@ def test_an_export_of_the_version_before_is_taken(ada: longmind.Context, elsewhe
     document = ada.admin.export_user_data()
     older = {name: value for name, value in document.items() if name != "sha256"} | {"version": 1}
     admin = of(elsewhere, "root", capabilities={"admin"}).admin
-    assert admin.import_user_data({**older, "sha256": digest_of(older)}, "ada")["imported"]["atoms"] > 0
+    assert admin.import_user_data({**older, "sha256": hash_document(older)}, "ada")["imported"]["atoms"] > 0
     assert not empty(of(elsewhere, "ada"))
 
 

@@ -19,7 +19,7 @@ from harness.crew import Line, started, wait_until
 from harness.postgres import PostgresServer
 from longmind.store.postgres.connection import ScopedConnection, Silent
 from longmind.store.postgres.keepalive import client_keepalive, connect_unpooled
-from longmind.store.queries import Query
+from longmind.store.queries import NamedQuery
 
 IMPATIENT: dict[str, Any] = {"busy_timeout_seconds": 1.0, "answer_timeout_seconds": 1.0}
 
@@ -105,7 +105,7 @@ def slow_events(url: str) -> Iterator[None]:
 
 def test_what_takes_too_long_is_told_as_such_and_nothing_of_it_is_written(tcp_url: str) -> None:
     with longmind.open(tcp_url, embedder=None, **IMPATIENT) as engine:
-        linger = Query("linger", "SELECT pg_sleep(0.5)", system=True)
+        linger = NamedQuery("linger", "SELECT pg_sleep(0.5)", system=True)
         engine._database.add_queries({"linger": linger})
         with pytest.raises(longmind.StoreUnavailable, match="too long"):
             engine._database.write(None, lambda run: [run.one("linger") for _ in range(10)])

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import longmind
-from longmind.store.queries import SHARED, EngineName, Query, load_queries
+from longmind.store.queries import SHARED, EngineName, NamedQuery, load_queries
 from tests.store.schema import (
     HOST_TABLES,
     Key,
@@ -122,13 +122,13 @@ def _blocks_of(path: Path) -> Iterator[Block]:
             comments = []
 
 
-def queries() -> Iterator[tuple[EngineName, Query]]:
+def queries() -> Iterator[tuple[EngineName, NamedQuery]]:
     for engine in ENGINES:
         for query in load_queries(engine).values():
             yield engine, query
 
 
-def as_written(query: Query, engine: EngineName) -> str:
+def as_written(query: NamedQuery, engine: EngineName) -> str:
     """The text with the placeholders of the .sql files, whatever the driver wants."""
     if engine == "sqlite":
         return query.text
@@ -163,7 +163,7 @@ def _one_line(text: str, fragments: dict[str, str]) -> str:
 @pytest.mark.parametrize(
     ("engine", "query"), [pytest.param(*each, id=f"{each[0]}-{each[1].name}") for each in queries()]
 )
-def test_a_statement_over_user_data_binds_the_scope(engine: EngineName, query: Query) -> None:
+def test_a_statement_over_user_data_binds_the_scope(engine: EngineName, query: NamedQuery) -> None:
     complaints = unbound(as_written(query, engine), engine, USER_TABLES, APP_TABLES)
     if query.system:
         assert query.name in SYSTEM_STATEMENTS

@@ -1,4 +1,4 @@
-"""All that belongs to a user: given out, brought in, and erased for good."""
+"""Export, import and erasure of everything that belongs to a user."""
 
 from longmind.admin.service import Admin
 

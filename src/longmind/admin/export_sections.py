@@ -1,4 +1,7 @@
-"""The parts of an export that a person reads: what the other services would give, and what they would not."""
+"""Sections of an export for people to read: what the other services return, and what they do not show.
+
+Every section is read from one snapshot, row by row, and in an order that does not depend on the engine.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,12 @@ Item = dict[str, Any]
 Section = Callable[[Transaction, Scope], Iterator[Item]]
 
 
-def _told(values: Iterable[Value]) -> Iterator[Item]:
+def _dump(values: Iterable[Value]) -> Iterator[Item]:
     return (value.model_dump(mode="json") for value in values)
 
 
-def _events(run: Transaction, scope: Scope) -> Iterator[Item]:
-    """What stands in the ledger beside the messages."""
+def _export_events(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield the rows of the ledger that are no messages."""
     for (
         id, ts, kind, stage, text, tags, data, metrics, topic, severity, signal, timeline_id, conversation_id,
         session_id, agent_id, run_id, client_id, graph_id, node_id, inputs, outputs, embedding, pii_flags, version,
@@ -49,9 +52,9 @@ def _events(run: Transaction, scope: Scope) -> Iterator[Item]:
             "kind": kind,
             "stage": stage,
             "text": text,
-            "tags": _read(tags),
-            "data": _read(data),
-            "metrics": _read(metrics),
+            "tags": _decode(tags),
+            "data": _decode(data),
+            "metrics": _decode(metrics),
             "topic": topic,
             "severity": severity,
             "signal": signal,
@@ -63,15 +66,16 @@ def _events(run: Transaction, scope: Scope) -> Iterator[Item]:
             "clientId": client_id,
             "graphId": graph_id,
             "nodeId": node_id,
-            "inputs": _read(inputs),
-            "outputs": _read(outputs),
-            "embedding": _read(embedding),
-            "piiFlags": _read(pii_flags),
+            "inputs": _decode(inputs),
+            "outputs": _decode(outputs),
+            "embedding": _decode(embedding),
+            "piiFlags": _decode(pii_flags),
             "version": version,
         }
 
 
-def _summaries(run: Transaction, scope: Scope) -> Iterator[Item]:
+def _export_summaries(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield every version of every rolling summary."""
     for conversation_id, until, text, made_by, created_at in summaries.read_every_version(run):
         yield {
             "conversationId": conversation_id,
@@ -82,18 +86,21 @@ def _summaries(run: Transaction, scope: Scope) -> Iterator[Item]:
         }
 
 
-def _grants(run: Transaction, scope: Scope) -> Iterator[Item]:
+def _export_grants(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield the grants that the user gave and those that the user has."""
     for space_id, owner_id, user_id, created_at in grants.read_every(run, scope):
         yield {"memorySpaceId": space_id, "ownerId": owner_id, "userId": user_id, "createdAt": to_iso(created_at)}
 
 
-def _quotas(run: Transaction, scope: Scope) -> Iterator[Item]:
+def _export_quotas(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield how often each session has used the memory tools."""
     for group, session_id, stores, supersedes, deletes, updated_at in quotas.read_every(run):
         counted = {"stores": stores, "supersedes": supersedes, "deletes": deletes}
         yield {"group": group, "sessionId": session_id, **counted, "updatedAt": to_iso(updated_at)}
 
 
-def _sleep_time(run: Transaction, scope: Scope) -> Iterator[Item]:
+def _export_sleep_time(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield the rules of sleep-time memory."""
     for agent_id, enabled, idle, updated_at in sleep_rules.read_every(run):
         yield {
             "agentId": agent_id or None,
@@ -103,36 +110,38 @@ def _sleep_time(run: Transaction, scope: Scope) -> Iterator[Item]:
         }
 
 
-def _audit(run: Transaction, scope: Scope) -> Iterator[Item]:
+def _export_audit(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield the lines of the audit with their hashes, which a reader can check."""
     for group, seq, body, hash in audit.read_every_line(run):
-        yield {"group": group, "seq": seq, "entry": _read(body), "hash": hash}
+        yield {"group": group, "seq": seq, "entry": _decode(body), "hash": hash}
 
 
-def _read(text: str | None) -> Any:
+def _decode(text: str | None) -> Any:
     return None if text is None else decode_json(text, object)
 
 
+# The order of the sections is that of the document, and part of its bytes.
 SECTIONS: dict[str, Section] = {
-    "conversations": lambda run, scope: _told(conversations.read_every(run)),
-    "messages": lambda run, scope: _told(messages.read_every(run)),
-    "spaces": lambda run, scope: _told(spaces.read_every(run)),
-    "atoms": lambda run, scope: _told(atoms.read_every(run)),
-    "entities": lambda run, scope: _told(entities.read_every(run)),
-    "bindings": lambda run, scope: _told(bindings.read_every(run, scope)),
-    "grants": _grants,
-    "blocks": lambda run, scope: _told(blocks.read_every(run)),
-    "block_revisions": lambda run, scope: _told(blocks.read_every_revision(run)),
-    "events": _events,
-    "summaries": _summaries,
-    "jobs": lambda run, scope: _told(jobs.read_every(run)),
-    "quotas": _quotas,
-    "sleep_time": _sleep_time,
-    "audit": _audit,
+    "conversations": lambda run, scope: _dump(conversations.read_every(run)),
+    "messages": lambda run, scope: _dump(messages.read_every(run)),
+    "spaces": lambda run, scope: _dump(spaces.read_every(run)),
+    "atoms": lambda run, scope: _dump(atoms.read_every(run)),
+    "entities": lambda run, scope: _dump(entities.read_every(run)),
+    "bindings": lambda run, scope: _dump(bindings.read_every(run, scope)),
+    "grants": _export_grants,
+    "blocks": lambda run, scope: _dump(blocks.read_every(run)),
+    "block_revisions": lambda run, scope: _dump(blocks.read_every_revision(run)),
+    "events": _export_events,
+    "summaries": _export_summaries,
+    "jobs": lambda run, scope: _dump(jobs.read_every(run)),
+    "quotas": _export_quotas,
+    "sleep_time": _export_sleep_time,
+    "audit": _export_audit,
 }
 
 
-def nested(sections: dict[str, list[Item]]) -> dict[str, list[Item]]:
-    """Messages with their conversations and revisions with their blocks, for who has all of it in memory."""
+def nest_sections(sections: dict[str, list[Item]]) -> dict[str, list[Item]]:
+    """Put messages into their conversations, and revisions into their blocks, for a document that is all in memory."""
     messages = {
         key: list(group) for key, group in groupby(sections.pop("messages"), lambda each: each["conversationId"])
     }
@@ -140,14 +149,15 @@ def nested(sections: dict[str, list[Item]]) -> dict[str, list[Item]]:
         conversation["messages"] = messages.get(conversation["id"], [])
     revisions = sections.pop("block_revisions")
     for block in sections["blocks"]:
-        block["revisions"] = [each for each in revisions if _of(each) == _of(block)]
+        block["revisions"] = [each for each in revisions if _identify(each) == _identify(block)]
     return sections
 
 
-def _of(block: Item) -> tuple[Any, Any]:
+def _identify(block: Item) -> tuple[Any, Any]:
+    # A section has the names of the model, or those of JSON.
     return block.get("agent_id", block.get("agentId")), block.get("block_type", block.get("blockType"))
 
 
-def canonical(value: Any) -> bytes:
-    """The one way to write JSON, so that it can be hashed again by who has read it."""
+def encode_canonical(value: Any) -> bytes:
+    """Return the one way to write a value as JSON, so that a reader can hash it again."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

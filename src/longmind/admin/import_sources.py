@@ -1,6 +1,8 @@
-"""Reads what is to be imported, a document or an archive, and refuses what is not whole or not ours.
+"""Sources of an import: a document or an archive, refused unless it is whole and an export of a user.
 
-Nothing of an archive is unpacked to the disk, and no name in it is ever used as a path.
+The file comes from outside and is not trusted. Nothing of an archive is unpacked to the disk, no name in it is used as
+a path, and its size in memory is bounded before it is read: lines, manifest and documents by their size, packed files
+by how much they may grow. Files that overlap are refused.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from pathlib import Path
 from typing import IO, Any, Protocol, TypeVar, cast
 
 from longmind.admin.export_sections import SECTIONS
-from longmind.admin.user_export import FORMAT, FORMER_FORMAT, KNOWN_VERSIONS, MANIFEST, RECORDS, decoded, digest_of
+from longmind.admin.user_export import (
+    FORMAT,
+    FORMER_FORMAT,
+    KNOWN_VERSIONS,
+    MANIFEST,
+    RECORDS,
+    decode_row,
+    hash_document,
+)
 from longmind.errors import InvalidInput
 from longmind.scope import Scope
 from longmind.store.whole_tables.user_tables import USER_TABLE_BY_NAME
@@ -24,35 +34,39 @@ from longmind.store.whole_tables.user_tables import USER_TABLE_BY_NAME
 T = TypeVar("T")
 
 _LINE_LIMIT = 64 * 1024 * 1024
-"""Bytes of one row. The largest that are written, parts of the search index, have a few."""
+"""Most bytes of one row. The largest that an export has, segments of the search index, have a few million."""
 _DOCUMENT_LIMIT = 512 * 1024 * 1024
-"""Bytes of a document, all of which is in memory: what is larger is exported as an archive."""
+"""Most bytes of a document, which is in memory as a whole. Larger exports are archives."""
 _MANIFEST_LIMIT = 1024 * 1024
 _MOST_PACKED = 300
-"""How many bytes one byte of an archive may become. Text of people reaches a tenth of it, a bomb three times."""
+"""Bytes that one byte of an archive may become. Human text reaches a tenth of it, a bomb three times as many."""
 _SMALL = 16 * 1024 * 1024
-"""Files below this size may be packed as well as they can be."""
-_HINT = "Export it again: a file that is not whole, or was changed, is not imported."
+"""Files below this size may be packed at any rate."""
+_HINT = "Export the user again, and import the file unchanged."
 
-Source = Mapping[str, Any] | str | Path | IO[bytes]
+ImportSource = Mapping[str, Any] | str | Path | IO[bytes]
 
 
-class Records(Protocol):
-    """Rows to import, and whose they were."""
+class ImportedRecords(Protocol):
+    """Rows to import, and the scope that they were exported from."""
 
     scope: Scope
 
     def columns(self, table: str) -> list[str]:
-        """The columns that the rows of a table have; none when there is no such table in it."""
+        """Return the columns that the rows of a table have; an empty list when the export lacks the table."""
 
-    def rows(self, table: str) -> Iterator[list[Any]]: ...
+    def rows(self, table: str) -> Iterator[list[Any]]:
+        """Yield the rows of a table."""
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[Records]:
-    """What an export has in it, once all of it was found to be whole."""
+def open_source(source: ImportSource) -> Iterator[ImportedRecords]:
+    """Yield the records of an export, after all of it was found to be whole.
+
+    source: a document as a dict, a path, or a file that is open for reading and can be rewound.
+    """
     if isinstance(source, Mapping):
-        yield _whole(lambda: Document(dict(source)))
+        yield _read_whole(lambda: ExportDocument(dict(source)))
     elif isinstance(source, str | Path):
         with ExitStack() as stack:
             try:
@@ -61,95 +75,107 @@ def opened(source: Source) -> Iterator[Records]:
                 raise InvalidInput(
                     f"{str(source)!r} cannot be read: {error.strerror}.", hint="Check the path and its permissions."
                 ) from error
-            yield stack.enter_context(_read(file))
+            yield stack.enter_context(_open_file(file))
     elif hasattr(source, "read") and hasattr(source, "seek"):
-        with _read(source) as records:
+        with _open_file(source) as records:
             yield records
     else:
-        raise InvalidInput("source is neither an export, nor a path, nor a file that can be read.")
+        raise InvalidInput(
+            "source is neither an export, nor a path, nor a readable file.",
+            hint="Pass what export_user_data returned, a path, or a file that is open for reading bytes.",
+        )
 
 
 @contextmanager
-def _read(file: IO[bytes]) -> Iterator[Records]:
+def _open_file(file: IO[bytes]) -> Iterator[ImportedRecords]:
+    """Yield the records of an open file, whichever of the two kinds of export it is."""
+    # A ZIP archive begins with PK, a document with a brace.
     begin = file.read(4)
     file.seek(0)
     if begin.lstrip()[:1] == b"{":
-        text = _whole(lambda: file.read(_DOCUMENT_LIMIT + 1))
+        text = _read_whole(lambda: file.read(_DOCUMENT_LIMIT + 1))
         if len(text) > _DOCUMENT_LIMIT:
-            raise InvalidInput("The document is too large.", hint="Export it as an archive: that is read row by row.")
-        yield _whole(lambda: Document(_json(text)))
+            raise InvalidInput(
+                f"The document has more than {_DOCUMENT_LIMIT:,} bytes.",
+                hint="Export the user as an archive, which is read row by row.",
+            )
+        yield _read_whole(lambda: ExportDocument(_decode_object(text)))
         return
-    with _whole(lambda: zipfile.ZipFile(file)) as zip:
-        yield _whole(lambda: Archive(zip))
+    with _read_whole(lambda: zipfile.ZipFile(file)) as zip:
+        yield _read_whole(lambda: ExportArchive(zip))
 
 
-def _whole(read: Callable[[], T]) -> T:
-    """What is read, if it has the shape that it ought to have."""
+def _read_whole(read: Callable[[], T]) -> T:
+    """Return what a function reads; raise InvalidInput if that has another shape than an export."""
     try:
         return read()
     except InvalidInput:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
-        raise InvalidInput("This is no export: neither a JSON document nor a whole ZIP archive.", hint=_HINT) from error
+        raise InvalidInput("The file is neither a JSON document nor a complete ZIP archive.", hint=_HINT) from error
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise InvalidInput("The export has not the shape of one.", hint=_HINT) from error
+        raise InvalidInput("The export has an unknown structure.", hint=_HINT) from error
 
 
-def _json(text: bytes) -> dict[str, Any]:
+def _decode_object(text: bytes) -> dict[str, Any]:
+    """Return the JSON object that a text is; raise InvalidInput for any other text."""
     try:
-        told = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("The export is not whole JSON.", hint=_HINT) from error
-    if not isinstance(told, dict):
+        raise InvalidInput("The export is not complete JSON.", hint=_HINT) from error
+    if not isinstance(content, dict):
         raise InvalidInput("The export is not a JSON object.", hint=_HINT)
-    return cast(dict[str, Any], told)
+    return cast(dict[str, Any], content)
 
 
-def _scope_of(told: dict[str, Any]) -> Scope:
-    if told.get("format") not in (FORMAT, FORMER_FORMAT):
-        raise InvalidInput("This is no export of a user.", hint=_HINT)
-    if told.get("version") not in KNOWN_VERSIONS:
+def _read_scope(content: dict[str, Any]) -> Scope:
+    """Return the user of an export, after its format, its version and its hash were checked."""
+    if content.get("format") not in (FORMAT, FORMER_FORMAT):
+        raise InvalidInput("The file is not an export of a user.", hint=_HINT)
+    if content.get("version") not in KNOWN_VERSIONS:
         known = " and ".join(map(str, KNOWN_VERSIONS))
         raise InvalidInput(
-            f"The export has version {told.get('version')!r}; this Longmind knows {known}.",
-            hint="Import it with the version of Longmind that exported it, or a newer one.",
+            f"The export has version {content.get('version')!r}; this Longmind knows {known}.",
+            hint="Import it with the version that exported it, or a newer one.",
         )
     try:
-        whole = told.get("sha256") == digest_of(told)
+        whole = content.get("sha256") == hash_document(content)
     except (ValueError, RecursionError, UnicodeEncodeError):
         whole = False
     if not whole:
-        raise InvalidInput("The export is not whole, or was changed.", hint=_HINT)
-    whose = told.get("scope")
-    if not isinstance(whose, dict):
-        raise InvalidInput("The export does not tell whose it is.", hint=_HINT)
-    return Scope(whose["tenantId"], whose["appId"], whose["userId"])
+        raise InvalidInput("The export is incomplete or was changed.", hint=_HINT)
+    owner = content.get("scope")
+    if not isinstance(owner, dict):
+        raise InvalidInput("The export does not name its user.", hint=_HINT)
+    return Scope(owner["tenantId"], owner["appId"], owner["userId"])
 
 
-class Document:
-    """An export in memory."""
+class ExportDocument:
+    """An export that is in memory as a whole."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.scope = _scope_of(told)
-        self._records = told["records"]
+    def __init__(self, content: dict[str, Any]) -> None:
+        self.scope = _read_scope(content)
+        self._records = content["records"]
         _refuse_unknown(self._records)
 
     def columns(self, table: str) -> list[str]:
         return list(self._records[table]["columns"]) if table in self._records else []
 
     def rows(self, table: str) -> Iterator[list[Any]]:
-        return map(decoded, self._records[table]["rows"])
+        return map(decode_row, self._records[table]["rows"])
 
 
 @dataclass(frozen=True)
-class _File:
+class _ArchivedFile:
+    """Size and hash of a file, as the manifest states them."""
+
     lines: int
     bytes: int
     sha256: str
 
 
-class Archive:
-    """An export in a ZIP archive. It is read twice: once to see that it is whole, and once to import it."""
+class ExportArchive:
+    """An export in a ZIP archive. It is read twice: once to check that it is whole, and once to import it."""
 
     def __init__(self, zip: zipfile.ZipFile) -> None:
         self._zip = zip
@@ -161,26 +187,26 @@ class Archive:
         }
         strange = [name for name in names if name not in known]
         if strange or len(set(names)) != len(names) or MANIFEST not in names:
-            what = f"has the file {strange[0]!r}" if strange else "lacks its manifest, or has a file twice"
-            raise InvalidInput(f"This is no export of a user: the archive {what}.", hint=_HINT)
+            what = f"has the unknown file {strange[0]!r}" if strange else "lacks its manifest, or has a file twice"
+            raise InvalidInput(f"The file is not an export of a user: the archive {what}.", hint=_HINT)
         for entry in zip.infolist():
             _refuse_bomb(entry)
         _refuse_overlaps(zip)
-        told = _json(self._manifest())
-        self.scope = _scope_of(told)
-        self._files = told["files"]
+        content = _decode_object(self._manifest())
+        self.scope = _read_scope(content)
+        self._files = content["files"]
         if self._files.keys() != set(names) - {MANIFEST}:
             raise InvalidInput("Files of the archive are missing.", hint=_HINT)
         for name, each in self._files.items():
-            self._check(name, _File(each["lines"], each["bytes"], each["sha256"]))
+            self._check(name, _ArchivedFile(each["lines"], each["bytes"], each["sha256"]))
 
     def columns(self, table: str) -> list[str]:
-        return list(self._files.get(_name(table), {"columns": []})["columns"])
+        return list(self._files.get(_name_file(table), {"columns": []})["columns"])
 
     def rows(self, table: str) -> Iterator[list[Any]]:
-        with self._zip.open(_name(table)) as file:
+        with self._zip.open(_name_file(table)) as file:
             for line in file:
-                yield decoded(json.loads(line))
+                yield decode_row(json.loads(line))
 
     def _manifest(self) -> bytes:
         with self._zip.open(MANIFEST) as file:
@@ -189,7 +215,7 @@ class Archive:
             raise InvalidInput("The manifest of the archive is too large.", hint=_HINT)
         return text
 
-    def _check(self, name: str, told: _File) -> None:
+    def _check(self, name: str, stated: _ArchivedFile) -> None:
         digest, size, lines = hashlib.sha256(), 0, 0
         with self._zip.open(name) as file:
             while line := file.readline(_LINE_LIMIT):
@@ -197,39 +223,46 @@ class Archive:
                 size += len(line)
                 lines += 1
                 if len(line) == _LINE_LIMIT:
-                    raise InvalidInput(f"{name!r} of the archive has a line that is too long.", hint=_HINT)
-                if size > told.bytes:
+                    raise InvalidInput(
+                        f"{name!r} of the archive has a line of more than {_LINE_LIMIT:,} bytes.", hint=_HINT
+                    )
+                # Longer than its manifest says: the rest need not be read to know that it was changed.
+                if size > stated.bytes:
                     break
-        if told != _File(lines, size, digest.hexdigest()):
-            raise InvalidInput(f"{name!r} of the archive is not as it was written.", hint=_HINT)
+        if stated != _ArchivedFile(lines, size, digest.hexdigest()):
+            raise InvalidInput(f"{name!r} of the archive was changed.", hint=_HINT)
 
 
-def _name(table: str) -> str:
+def _name_file(table: str) -> str:
     return f"{RECORDS}{table}.jsonl"
 
 
 def _refuse_unknown(records: Mapping[str, Any]) -> None:
     strange = [table for table in records if table not in USER_TABLE_BY_NAME]
     if strange:
-        raise InvalidInput(f"The export has records of {strange[0]!r}, which this Longmind does not know.")
+        raise InvalidInput(
+            f"The export has records of the unknown table {strange[0]!r}.",
+            hint="Import it with the version that exported it, or a newer one.",
+        )
 
 
 def _refuse_overlaps(archive: zipfile.ZipFile) -> None:
-    """Refuse files that share their bytes with others: a small archive could become as large as it likes by that."""
+    """Raise InvalidInput if files share bytes: a small archive could become of any size by that."""
     entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
     ends = [*(entry.header_offset for entry in entries[1:]), archive.start_dir]
     if any(entry.header_offset + entry.compress_size > end for entry, end in zip(entries, ends, strict=True)):
-        raise InvalidInput("Files of the archive overlap.", hint="No export is packed like that; it is not read.")
+        raise InvalidInput("Files of the archive overlap.", hint="Import an archive that was written by an export.")
 
 
 def _refuse_bomb(entry: zipfile.ZipInfo) -> None:
+    """Raise InvalidInput for a file that would become far larger than any export, or is packed in another way."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # Other methods may ask for gigabytes before the first byte is there.
-        raise InvalidInput(f"{entry.filename!r} of the archive is packed in a way that no export is.", hint=_HINT)
+        # Other methods may take gigabytes of memory before the first byte is unpacked.
+        raise InvalidInput(f"{entry.filename!r} of the archive is packed by an unknown method.", hint=_HINT)
     if entry.flag_bits & 0x1:
-        raise InvalidInput("The archive is encrypted.", hint="Import it as it was exported.")
+        raise InvalidInput("The archive is encrypted.", hint="Import the archive unchanged.")
     if entry.file_size > _SMALL and entry.file_size > _MOST_PACKED * entry.compress_size:
         raise InvalidInput(
             f"{entry.filename!r} of the archive would become {entry.file_size:,} bytes out of {entry.compress_size:,}.",
-            hint="No export is packed like that; it is not read.",
+            hint="Import an archive that was written by an export.",
         )

@@ -1,4 +1,4 @@
-"""Operations on all that belongs to a user."""
+"""Operations on everything that belongs to a user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from longmind.admin import import_sources as sources
 from longmind.admin import user_export as exporting
-from longmind.admin.import_sources import Source
+from longmind.admin.import_sources import ImportSource
 from longmind.audit import app_log as log
 from longmind.clock import Clock
 from longmind.errors import Forbidden, InvalidInput
@@ -19,12 +19,16 @@ from longmind.store.tables import keys
 from longmind.store.whole_tables.rows import UserTableColumns
 from longmind.validation.text import quote_value
 
-Forget = Callable[[Scope], str | None]
-"""Removes what is kept of a user beside the database, and tells what is left to do."""
+ForgetUser = Callable[[Scope], str | None]
+"""Removes what is stored of a user outside the database, and returns what is left to do, if anything."""
 
 
 class Admin:
-    """Export, import and erasure. Another user's data needs the capability `admin`, and leaves a line in the log."""
+    """Export, import and erasure of users.
+
+    The data of another user needs the capability `admin`. Every such access, also one that is refused, leaves a line in
+    the log of the app.
+    """
 
     def __init__(
         self,
@@ -34,7 +38,7 @@ class Admin:
         tables: UserTableColumns,
         audit_key: str,
         rebuild_megabytes: float,
-        forget: Forget,
+        forget: ForgetUser,
         mirror: Callable[[Scope], object],
     ) -> None:
         self._database = database
@@ -47,81 +51,82 @@ class Admin:
         self._mirror = mirror
 
     def export_user_data(self, user_id: str | None = None) -> dict[str, Any]:
-        """All that is kept of a user as one document, ready for JSON.
+        """Return everything that is stored of a user as one document, ready for JSON.
 
         It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
         `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed.
         """
-        return exporting.document(self._database, self._tables, self._subject(user_id, "export_user_data"))
+        return exporting.export_document(self._database, self._tables, self._authorise(user_id, "export_user_data"))
 
     def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None = None) -> dict[str, int]:
-        """Write the same as a ZIP archive, row by row: for users of any size. Gives how many lines each file has.
+        """Write everything that is stored of a user to a ZIP archive, row by row: for users of any size.
 
-        A path must not be there yet, and is made for its owner alone, with all of the archive or not at all.
+        Returns how many lines each file of the archive has. A path must not exist yet; the file is made for its owner
+        alone, and is either complete or not there.
         """
-        scope = self._subject(user_id, "export_user_archive")
+        scope = self._authorise(user_id, "export_user_archive")
         if not isinstance(target, str | Path):
-            return exporting.archive(self._database, self._tables, scope, target)
-        # Half an archive is none; and whoever erases the user next relies on a whole one.
-        with exporting.written_file(Path(target)) as file:
-            return exporting.archive(self._database, self._tables, scope, file)
+            return exporting.export_archive(self._database, self._tables, scope, target)
+        # The user may be erased next, so an archive is complete on disk, or there is none.
+        with exporting.new_export_file(Path(target)) as file:
+            return exporting.export_archive(self._database, self._tables, scope, file)
 
-    def import_user_data(self, source: Source, user_id: str | None = None) -> dict[str, Any]:
-        """Bring an export in, a document or an archive, all of it or nothing; ids stay what they are.
+    def import_user_data(self, source: ImportSource, user_id: str | None = None) -> dict[str, Any]:
+        """Import an export, a document or an archive, all of it or nothing; ids stay as they are.
 
-        Whose it becomes is `user_id`, by default the current user. It needs the capability `admin`, since an export
-        can hold what a user may not do alone. A file that is not whole is refused, and so is one whose place is taken
-        by other data; the same one again changes nothing.
+        The data becomes that of `user_id`, by default the current user. It needs the capability `admin`, since an
+        export can hold what a user may not do alone. An export that is incomplete is refused, and so is one under whose
+        ids there is other data; importing the same one again changes nothing.
         """
         if "admin" not in self._scope.capabilities:
-            self._refuse(self._named(user_id), "import_user_data")
-        target = self._named(user_id)
+            self._refuse(self._make_scope(user_id), "import_user_data")
+        target = self._make_scope(user_id)
         tables = list(self._tables.all.values())
         now = self._clock()
 
-        # Loaded when it is used: it looks into the search index, and what that computes with takes long to load.
+        # Loaded when it is used: it checks the search index, whose packages take long to load.
         from longmind.admin import user_import as importing
 
         def bring(run: Transaction) -> dict[str, int]:
             run.lift_time_limit()
-            counts = importing.bring_in(run, records, tables, target)
+            counts = importing.import_records(run, records, tables, target)
             details = {"subject": log.pseudonym(self._key, target), "counts": counts}
             log.record(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)
             return counts
 
-        with sources.opened(source) as records:
+        with sources.open_source(source) as records:
             try:
                 imported = self._database.write(target, bring)
             except RowRefused as error:
                 raise InvalidInput(
-                    "The export has rows that this database does not take.", hint="Import it as it was exported."
+                    "The export has rows that the database refuses.", hint="Import the export unchanged."
                 ) from error
         self._mirror(target)
         return {"imported": imported}
 
     def delete_user_data(self, user_id: str | None = None, *, confirm: bool = False) -> dict[str, Any]:
-        """Erase a user for good: every row, and all that was derived from them. `confirm` must be True.
+        """Erase a user for good: every row, and everything that was derived from them. `confirm` must be True.
 
-        Gives what was `deleted`, by place, and the `receipt`, which stands in the log of the app. To do it again finds
-        nothing more. Work that is under way cannot write any more.
+        Returns the numbers of `deleted` rows, by place, and the `receipt`, which stands in the log of the app. Erasing
+        again finds nothing more. Work of the user that is under way can no longer write.
         """
         if confirm is not True:
             raise InvalidInput(
                 f"confirm is {quote_value(confirm)}: nothing was erased.",
-                hint="Pass confirm=True; it cannot be undone.",
+                hint="Pass confirm=True. An erasure cannot be undone.",
             )
-        # What it needs of the search index takes long to load.
+        # Loaded when it is used: the search index, whose packages take long to load, is rewritten too.
         from longmind.admin import user_erasure as erasing
 
-        scope = self._subject(user_id, "delete_user_data")
+        scope = self._authorise(user_id, "delete_user_data")
         tables = list(self._tables.all.values())
         now = self._clock()
         receipt_id = new_id("era", now)
-        # Keys are the host's, so they are not in the scope that is erased. They go first: then nobody comes in by them.
+        # Keys belong to the host, not to the scope that is erased. They go first, so that nobody gets in with one.
         forgotten = self._database.write(None, keys.forget_user, scope, now)
 
-        def erase(run: Transaction) -> tuple[dict[str, Any], erasing.Erased]:
+        def erase(run: Transaction) -> tuple[dict[str, Any], erasing.ErasureResult]:
             erased = erasing.erase(run, scope, tables, now)
             erased.counts["access_keys"] = forgotten
             details = {
@@ -134,44 +139,47 @@ class Admin:
             return log.record(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
 
         receipt, erased = self._database.write_exclusively(scope, erase)
-        # Whatever is in the way of it, what has been erased is told.
-        beside = self._forget(scope)
+        # From here on the rows are gone: what cannot be removed elsewhere is reported, and is no error.
+        left_outside = self._forget(scope)
         scrubbed = self._database.scrub(self._rebuild_megabytes)
-        left = " ".join(each for each in (beside, scrubbed.left) if each)
-        physical = {"done": scrubbed.done and beside is None, "how": scrubbed.how, "left": left or None}
+        left = " ".join(each for each in (left_outside, scrubbed.left) if each)
+        physical = {"done": scrubbed.done and left_outside is None, "how": scrubbed.how, "left": left or None}
         return {"deleted": erased.counts, "receipt": receipt, "physical": physical, "files": erased.files}
 
     def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
-        """Whether the receipt of an erasure stands in the log of this app, word for word, and chained to the rest."""
+        """Return whether the receipt of an erasure stands in the log of this app word for word, chained to the rest."""
         if not isinstance(receipt, Mapping):
-            raise InvalidInput("receipt is what delete_user_data gave as such.")
+            raise InvalidInput(
+                f"receipt is {quote_value(receipt)}.",
+                hint="Pass the receipt that delete_user_data returned, unchanged.",
+            )
         owner = log.to_log_owner(self._scope)
         return self._database.read(owner, log.is_proven, self._key, owner, receipt)
 
-    def _named(self, user_id: str | None) -> Scope:
-        whose = self._scope.user_id if user_id is None else validate_identity("user_id", user_id)
-        return Scope(self._scope.tenant_id, self._scope.app_id, whose)
+    def _make_scope(self, user_id: str | None) -> Scope:
+        chosen = self._scope.user_id if user_id is None else validate_identity("user_id", user_id)
+        return Scope(self._scope.tenant_id, self._scope.app_id, chosen)
 
-    def _subject(self, user_id: str | None, operation: str) -> Scope:
-        """Whose data it is. That of another user is for administrators, and whoever asks for it stands in the log."""
-        scope = self._named(user_id)
+    def _authorise(self, user_id: str | None, operation: str) -> Scope:
+        """Return the scope of the user whose data it is; raise Forbidden for another user's without the capability."""
+        scope = self._make_scope(user_id)
         if scope.user_id == self._scope.user_id:
             return scope
         if "admin" not in self._scope.capabilities:
             self._refuse(scope, operation)
         if operation != "delete_user_data":
-            # An erasure is noted in its own transaction, with its receipt.
-            self._note(scope, operation)
+            # An erasure is logged in its own transaction, with its receipt.
+            self._log(scope, operation)
         return scope
 
     def _refuse(self, subject: Scope, operation: str) -> None:
-        self._note(subject, operation, refused=True)
+        self._log(subject, operation, refused=True)
         raise Forbidden(
-            "The data of other users, and import, need the capability 'admin'.",
+            "The data of other users, and imports, need the capability 'admin'.",
             hint="Make the context with capabilities={'admin'}.",
         )
 
-    def _note(self, subject: Scope, operation: str, *, refused: bool = False) -> None:
+    def _log(self, subject: Scope, operation: str, *, refused: bool = False) -> None:
         now = self._clock()
         details = {"subject": log.pseudonym(self._key, subject)}
         outcome: Any = "rejected" if refused else "routed"

@@ -1,20 +1,34 @@
-"""Erases a user: every row of theirs, and what others keep because of them, in one transaction.
+"""Erasure of a user: every row of theirs, and every trace of them in the data of others, in one transaction.
 
-What is kept is the number of times that the scope was erased, by which late work knows that it comes too late, and a
-receipt in the log of the app, which says how much was erased and of whom only a hash.
+Invariants:
+
+- The transaction first raises the epoch of the scope. A job or a running turn that began in an earlier epoch stands
+  behind a fence: its transactions that are under way end before the erasure, and all later ones are refused, so that
+  nothing comes back.
+- It sees and changes the scope as of one instant (`write_alone`), and begins again if a row was changed in between.
+- Spaces of others come before the user's own tables, since the atoms there are found by the user's conversations. The
+  tables are erased in the order of `USER_TABLES`: rows that others look up first go first, so that a transaction that
+  waits for one of them then finds it gone.
+- Shared spaces of others lose the atoms that rest on what the user said, together with their segments of the search
+  index, patterns that rest on too few atoms then, and entities that nobody else mentions. No tombstone is left for
+  these atoms, since its hashes would be made from what the user said.
+- Changes in the history of others that name the user as a reader name `ERASED` instead.
+- What remains is the epoch, under the hash that is the scope's id, and a receipt in the log of the app with the number
+  of erased rows and a hash of the user. Traces in the files of the database, and data outside of it, are for the caller
+  to remove once this is committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from longmind.clock import Micros
 from longmind.extraction.patterns import evidence
-from longmind.recall.index import storage as writing
+from longmind.recall.index import storage as index_storage
 from longmind.scope import Scope
-from longmind.store.database import Transaction
+from longmind.store.database import Row, Transaction
 from longmind.store.tables import (
     atoms,
     audit,
@@ -26,44 +40,48 @@ from longmind.store.tables import (
     messages,
     spaces,
 )
-from longmind.store.whole_tables import rows as moving
+from longmind.store.whole_tables import rows as table_rows
 from longmind.store.whole_tables.rows import TableColumns
 
 ERASED = "(erased)"
-"""What stands in the place of the user's id where the history of another user names it."""
+"""The text in the place of the user's id where the history of another user named it."""
 
 
 @dataclass
-class Erased:
-    """How much was erased in each place, and what is known of the audit that went with it."""
+class ErasureResult:
+    """The number of rows that were erased in each place, and what is known of the audit that went with them."""
 
     counts: dict[str, int]
     epoch: int
     chains: list[dict[str, Any]] = field(default_factory=list)
-    """How many lines each chain of the user's audit had, and the hash of its last one."""
+    """The number of lines of each chain of the user's audit, and the hash of its last one."""
     files: list[str] = field(default_factory=list)
-    """Files that lines of that audit were moved to: they are for the host to remove."""
+    """Files that lines of that audit were moved to: the host has to remove them."""
     written_in: dict[str, int] = field(default_factory=dict)
-    """The file that each table was in, where each has its own: it is another once its rows are gone from the disk."""
+    """The file of each table, where each has its own: it is another once the erased rows are gone from the disk."""
 
 
-def erase(run: Transaction, scope: Scope, tables: Sequence[TableColumns], now: Micros) -> Erased:
-    """Remove all that belongs to a user. What is shared with many goes first, so that it is held for the shortest."""
+def erase(run: Transaction, scope: Scope, tables: Sequence[TableColumns], now: Micros) -> ErasureResult:
+    """Erase a user. Call it inside `write_alone` only; nothing is erased unless all of it commits."""
     epoch = erasures.raise_epoch(run)
-    elsewhere = _erase_elsewhere(run, scope, now)
+    shared = _erase_from_others(run, scope, now)
+    # Read before the tables go: the receipt says where the chains of the user ended.
     ends = audit.list_ends(run)
     said = messages.count(run)
     named = bindings.forget_user(run, scope.user_id)
-    counts = {table.name: moving.erase_rows(run, table, scope) for table in tables}
+    counts = {table.name: table_rows.erase_rows(run, table, scope) for table in tables}
+    # Messages are rows of the events; they are reported by themselves.
     counts["events"] -= said
-    counts |= {"messages": said, **elsewhere, "named_in_bindings": named}
+    counts |= {"messages": said, **shared, "named_in_bindings": named}
     chains = [{"lines": seq, "hash": hash} for seq, hash, _ in ends]
-    return Erased(counts, epoch, chains, [file for *_, file in ends if file], moving.read_files(run))
+    files = [file for *_, file in ends if file]
+    return ErasureResult(counts, epoch, chains, files, table_rows.read_files(run))
 
 
-def _erase_elsewhere(run: Transaction, scope: Scope, now: Micros) -> dict[str, int]:
-    """What shared spaces of other users have learned from this one, and where their history names this one."""
+def _erase_from_others(run: Transaction, scope: Scope, now: Micros) -> dict[str, int]:
+    """Erase what shared spaces of others have learned from a user, and the user's id from their history."""
     counts = {"shared_atoms": 0, "shared_entities": 0, "named_in_history": 0}
+    # Bindings may be deleted since, so only a look at every shared space of the app finds where the user was heard.
     with run.bind_scope(None) as everywhere:
         shared = spaces.list_shared_by_others(everywhere, scope)
     for owner_id, space_id, deleted_at in shared:
@@ -72,40 +90,42 @@ def _erase_elsewhere(run: Transaction, scope: Scope, now: Micros) -> dict[str, i
             found = atoms.list_heard_from(everywhere, owner, space_id, scope)
             extraction_marks.forget_conversations(everywhere, owner, scope)
         if found:
-            with run.bind_scope(owner) as there:
-                _forget_atoms(there, owner, space_id, found, deleted_at is not None, now)
-                counts["shared_entities"] += _forget_entities(there, space_id, {at for _, _, at, _ in found}, now)
+            learned_at = {created_at for _, _, created_at, _ in found}
+            with run.bind_scope(owner) as theirs:
+                _erase_shared_atoms(theirs, owner, space_id, found, deleted_at is not None, now)
+                counts["shared_entities"] += _erase_shared_entities(theirs, space_id, learned_at, now)
             counts["shared_atoms"] += len(found)
     for owner_id in dict.fromkeys(owner_id for owner_id, *_ in shared):
-        with run.bind_scope(Scope(scope.tenant_id, scope.app_id, owner_id)) as there:
-            counts["named_in_history"] += _forget_reader(there, scope.user_id)
+        with run.bind_scope(Scope(scope.tenant_id, scope.app_id, owner_id)) as theirs:
+            counts["named_in_history"] += _erase_reader(theirs, scope.user_id)
     return counts
 
 
-def _forget_atoms(
-    run: Transaction, owner: Scope, space_id: str, found: Sequence[tuple[Any, ...]], put_away: bool, now: Micros
+def _erase_shared_atoms(
+    run: Transaction, owner: Scope, space_id: str, found: Sequence[Row], is_deleted: bool, now: Micros
 ) -> None:
-    # No tombstone is left: its hashes would be of what the user said.
+    """Erase atoms of a shared space from the table and from the search index."""
     for atom_id, position, _, kind in found:
-        if put_away:
-            # Nobody reads the space any more, so that no cache has to learn of it.
+        if is_deleted:
+            # Nobody reads a deleted space, so no cache has to learn of it.
             atoms.drop(run, atom_id)
         elif atoms.get(run, atom_id) is not None:
             atoms.delete(run, owner, atom_id, now)
             if kind == "EPISODE":
                 evidence.remove_event(run, owner, space_id, atom_id, now)
-        writing.scrub(run, space_id, position)
+        index_storage.scrub(run, space_id, position)
 
 
-def _forget_entities(run: Transaction, space_id: str, learned_at: set[Micros], now: Micros) -> int:
-    """Remove entities, and names of entities, that were learned with the atoms and that nobody else speaks of."""
+def _erase_shared_entities(run: Transaction, space_id: str, learned_at: Iterable[Micros], now: Micros) -> int:
+    """Erase entities and names that were learned with the atoms and that nobody else mentions; return how many."""
     gone, learned = entities.forget_learned(run, space_id, learned_at)
     if (gone or learned) and spaces.get(run, space_id) is not None:
         spaces.note_names(run, space_id, spaces.begin_change(run, space_id, now).revision)
     return gone
 
 
-def _forget_reader(run: Transaction, user_id: str) -> int:
+def _erase_reader(run: Transaction, user_id: str) -> int:
+    """Take the user's id out of the grants in the history of another user; return how many changes named it."""
     named = 0
     for event_id, change in ledger.read_grant_changes(run):
         if change.get("readerId") == user_id:

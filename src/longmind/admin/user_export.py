@@ -1,7 +1,7 @@
-"""All that belongs to a user as one document, or as an archive that is written row by row.
+"""Export of a user as one document, or as an archive that is written row by row.
 
-Both have two halves: what a person reads, and under `records` the rows as they are, by which it can be imported. Both
-are the same bytes as long as nothing was changed: they tell no time and nothing else of the export itself.
+Both have two halves: sections for people to read, and under `records` the rows as they are, for an import. Both are the
+same bytes as long as nothing was changed: they hold no time and nothing else about the export itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from longmind.admin.export_sections import SECTIONS, canonical, nested
+from longmind.admin.export_sections import SECTIONS, encode_canonical, nest_sections
 from longmind.errors import InvalidInput
 from longmind.runtime.durable_files import new_file, translate_disk_error
 from longmind.scope import Scope
@@ -26,36 +26,38 @@ FORMAT = "longmind.user"
 FORMER_FORMAT = "recollect.user"
 """The format's name up to version 0.2."""
 VERSION = 2
-"""With 2, vectors came to have 16 bits a number."""
+"""Since 2, vectors have 16 bits a number."""
 KNOWN_VERSIONS = (1, VERSION)
 MANIFEST = "manifest.json"
 RECORDS = "records/"
 _BYTES = "$bytes"
-# The first day that the format knows: the file must not depend on when it was made.
+# The first day that ZIP knows: the file must not depend on when it was made.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def document(database: Database, tables: UserTableColumns, scope: Scope) -> dict[str, Any]:
-    """One JSON document. All of it is in memory."""
+def export_document(database: Database, tables: UserTableColumns, scope: Scope) -> dict[str, Any]:
+    """Return an export as one JSON document, which is in memory as a whole."""
     found = tables.all
-    told = database.read_snapshot(scope, _document, scope, list(found.values()))
-    return {**told, "sha256": digest_of(told)}
+    content = database.read_snapshot(scope, _make_document, scope, list(found.values()))
+    return {**content, "sha256": hash_document(content)}
 
 
-def digest_of(document: dict[str, Any]) -> str:
-    """What the document says of itself, to tell whether it is whole."""
-    return hashlib.sha256(canonical({name: part for name, part in document.items() if name != "sha256"})).hexdigest()
+def hash_document(document: dict[str, Any]) -> str:
+    """Return the hash of a document without its own hash, by which an import sees that it is whole."""
+    return hashlib.sha256(
+        encode_canonical({name: part for name, part in document.items() if name != "sha256"})
+    ).hexdigest()
 
 
-def archive(database: Database, tables: UserTableColumns, scope: Scope, file: IO[bytes]) -> dict[str, int]:
-    """Write a ZIP archive, a few rows at a time; gives how many lines each of its files has."""
+def export_archive(database: Database, tables: UserTableColumns, scope: Scope, file: IO[bytes]) -> dict[str, int]:
+    """Write an export as a ZIP archive, a few rows at a time; return how many lines each of its files has."""
     found = tables.all
-    return database.read_snapshot(scope, _archive, scope, list(found.values()), file)
+    return database.read_snapshot(scope, _write_archive, scope, list(found.values()), file)
 
 
 @contextmanager
-def written_file(path: Path) -> Iterator[IO[bytes]]:
-    """A new file for an export, for its owner alone. It is whole and on disk at the end of the block, or gone."""
+def new_export_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file for an export, for its owner alone. After the block it is complete and on disk, or gone."""
     made = False
     try:
         with new_file(path) as file:
@@ -69,47 +71,50 @@ def written_file(path: Path) -> Iterator[IO[bytes]]:
         ) from error
 
 
-def encoded(row: Row) -> list[Any]:
+def encode_row(row: Row) -> list[Any]:
+    """Return a row ready for JSON, with its bytes in base 64."""
     return [{_BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else value for value in row]
 
 
-def decoded(row: Iterable[Any]) -> list[Any]:
+def decode_row(row: Iterable[Any]) -> list[Any]:
+    """Return a row as it was before `encode_row`; raise ValueError for bytes that are not in base 64."""
     return [base64.b64decode(value[_BYTES], validate=True) if isinstance(value, dict) else value for value in row]
 
 
-def _head(scope: Scope) -> dict[str, Any]:
-    whose = {"tenantId": scope.tenant_id, "appId": scope.app_id, "userId": scope.user_id}
-    return {"format": FORMAT, "version": VERSION, "scope": whose}
+def _make_head(scope: Scope) -> dict[str, Any]:
+    owner = {"tenantId": scope.tenant_id, "appId": scope.app_id, "userId": scope.user_id}
+    return {"format": FORMAT, "version": VERSION, "scope": owner}
 
 
-def _document(run: Transaction, scope: Scope, tables: list[TableColumns]) -> dict[str, Any]:
+# Both halves are read in one snapshot, so that they belong together.
+def _make_document(run: Transaction, scope: Scope, tables: list[TableColumns]) -> dict[str, Any]:
     sections = {name: list(section(run, scope)) for name, section in SECTIONS.items()}
     records = {
-        table.name: {"columns": list(table.columns), "rows": list(map(encoded, moving.read_rows(run, table, scope)))}
+        table.name: {"columns": list(table.columns), "rows": list(map(encode_row, moving.read_rows(run, table, scope)))}
         for table in tables
     }
-    return {**_head(scope), **nested(sections), "records": records}
+    return {**_make_head(scope), **nest_sections(sections), "records": records}
 
 
-def _archive(run: Transaction, scope: Scope, tables: list[TableColumns], file: IO[bytes]) -> dict[str, int]:
+def _write_archive(run: Transaction, scope: Scope, tables: list[TableColumns], file: IO[bytes]) -> dict[str, int]:
     files: dict[str, dict[str, Any]] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zip:
         for name, section in SECTIONS.items():
-            files[f"{name}.jsonl"] = _put(zip, f"{name}.jsonl", section(run, scope))
+            files[f"{name}.jsonl"] = _write_lines(zip, f"{name}.jsonl", section(run, scope))
         for table in tables:
-            rows = (encoded(row) for row in moving.read_rows(run, table, scope))
+            rows = (encode_row(row) for row in moving.read_rows(run, table, scope))
             name = f"{RECORDS}{table.name}.jsonl"
-            files[name] = {**_put(zip, name, rows), "columns": list(table.columns)}
-        told = {**_head(scope), "files": files}
-        # Last, since only now it is known what the others are. A file that was cut off has none.
-        _put(zip, MANIFEST, [{**told, "sha256": digest_of(told)}])
+            files[name] = {**_write_lines(zip, name, rows), "columns": list(table.columns)}
+        content = {**_make_head(scope), "files": files}
+        # The manifest is written last, with the hashes of all other files: an archive that was cut off has none.
+        _write_lines(zip, MANIFEST, [{**content, "sha256": hash_document(content)}])
     return {name: each["lines"] for name, each in files.items()}
 
 
-def _put(zip: zipfile.ZipFile, name: str, items: Iterable[Any]) -> dict[str, Any]:
+def _write_lines(zip: zipfile.ZipFile, name: str, items: Iterable[Any]) -> dict[str, Any]:
     digest, size, lines = hashlib.sha256(), 0, 0
-    with zip.open(_entry(name), "w", force_zip64=True) as out:
-        for line in _lines(items):
+    with zip.open(_make_entry(name), "w", force_zip64=True) as out:
+        for line in _encode_lines(items):
             out.write(line)
             digest.update(line)
             size += len(line)
@@ -117,11 +122,11 @@ def _put(zip: zipfile.ZipFile, name: str, items: Iterable[Any]) -> dict[str, Any
     return {"lines": lines, "bytes": size, "sha256": digest.hexdigest()}
 
 
-def _lines(items: Iterable[Any]) -> Iterator[bytes]:
-    return (canonical(item) + b"\n" for item in items)
+def _encode_lines(items: Iterable[Any]) -> Iterator[bytes]:
+    return (encode_canonical(item) + b"\n" for item in items)
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
+def _make_entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _NO_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o600 << 16

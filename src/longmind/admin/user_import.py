@@ -1,7 +1,9 @@
-"""Brings what was exported into a database, all of it or nothing.
+"""Import of a user's rows into a database, all of them or none.
 
-Rows keep their ids and become the target's in every column that says whose they are. The audit stays where it was
-written. Jobs that were being worked on wait here; segments of the search index come along.
+Rows keep their ids. In every column that names their user, tenant or app they become those of the target. The audit
+stays where it was written, since it says what was done there. Jobs that a worker had are queued again, and segments of
+the search index come along, so that nothing has to be indexed. Revisions move to the epoch of the target: a cache that
+has known an erased memory does not take the imported one for it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from longmind.admin.import_rows import check_index, check_row
-from longmind.admin.import_sources import Records
+from longmind.admin.import_sources import ImportedRecords
 from longmind.errors import Conflict, InvalidInput
 from longmind.scope import Scope, rename_timeline
 from longmind.store.database import Transaction
@@ -27,56 +29,66 @@ _REVISIONS = {"spaces": ("revision", "names_revision"), "atom_removals": ("revis
 
 
 @dataclass(frozen=True)
-class _Move:
-    """From whom to whom, and how often the target was erased."""
+class _ScopeMove:
+    """The scopes that rows are moved from and to, and the epoch of the target."""
 
     source: Scope
     target: Scope
     epoch: int
 
     def user(self, name: Any) -> Any:
+        """Return the user id that stands for one of the export."""
         return self.target.user_id if name == self.source.user_id else name
 
 
-def bring_in(run: Transaction, records: Records, tables: Sequence[TableColumns], target: Scope) -> dict[str, int]:
-    """Put rows into a scope that has none yet; gives how many were new. The same export again changes nothing."""
-    move = _Move(records.scope, target, erasures.read_epoch(run))
-    told = [table for table in tables if table.place.imported and records.columns(table.name)]
+def import_records(
+    run: Transaction, records: ImportedRecords, tables: Sequence[TableColumns], target: Scope
+) -> dict[str, int]:
+    """Insert the rows of an export, and return how many of each table were new.
+
+    Importing the same export again changes nothing. Raise Conflict if there is another row under the id of one, and
+    InvalidInput for a row that no export of this database would have.
+    """
+    move = _ScopeMove(records.scope, target, erasures.read_epoch(run))
+    present = [table for table in tables if table.place.imported and records.columns(table.name)]
     try:
         check_index(records)
-        return {table.name: _bring(run, table, records, move) for table in told}
+        return {table.name: _import_table(run, table, records, move) for table in present}
     except InvalidInput:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise InvalidInput("The export has rows that have not the shape of any.") from error
+        raise InvalidInput("The export has rows of unknown structure.", hint="Import the export unchanged.") from error
 
 
-def _bring(run: Transaction, table: TableColumns, records: Records, move: _Move) -> int:
-    columns = _matched(table, records.columns(table.name))
-    rows = (_moved(table, dict(zip(columns, row, strict=True)), move) for row in records.rows(table.name))
+def _import_table(run: Transaction, table: TableColumns, records: ImportedRecords, move: _ScopeMove) -> int:
+    """Insert the rows of one table, and return how many were new."""
+    columns = _check_columns(table, records.columns(table.name))
+    rows = (_move_row(table, dict(zip(columns, row, strict=True)), move) for row in records.rows(table.name))
     new = 0
-    for batch in _batches(rows):
-        asked = [moving.import_row(run, table, row) for row in batch]
-        for row, answer in zip(batch, asked, strict=True):
+    for batch in _split_batches(rows):
+        # All of a batch is sent before the first answer is waited for.
+        answers = [moving.import_row(run, table, row) for row in batch]
+        for row, answer in zip(batch, answers, strict=True):
             if answer() is not None:
                 new += 1
             else:
-                _refuse_another(run, table, row)
+                _refuse_other_row(run, table, row)
     return new
 
 
-def _matched(table: TableColumns, columns: list[str]) -> list[str]:
+def _check_columns(table: TableColumns, columns: list[str]) -> list[str]:
+    """Return the columns that the export has of a table; raise InvalidInput for one that this version does not know."""
     unknown = set(columns) - set(table.columns)
     if unknown:
         raise InvalidInput(
-            f"The export has {sorted(unknown)} in {table.name}, which this Longmind does not know.",
+            f"The export has unknown columns in {table.name}: {sorted(unknown)}.",
             hint="Import it with the version that exported it, or a newer one.",
         )
     return columns
 
 
-def _moved(table: TableColumns, row: dict[str, Any], move: _Move) -> list[Any]:
-    """A row as it stands in the target, in the order of the columns there."""
+def _move_row(table: TableColumns, row: dict[str, Any], move: _ScopeMove) -> list[Any]:
+    """Return a row as it stands in the target, in the order of the columns there."""
     target = move.target
     mine = {"scope_id": target.id, "app_key": target.app_key, "tenant_id": target.tenant_id, "app_id": target.app_id}
     row |= {name: value for name, value in mine.items() if name in row}
@@ -85,12 +97,14 @@ def _moved(table: TableColumns, row: dict[str, Any], move: _Move) -> list[Any]:
             row[name] = move.user(row[name])
     match table.name:
         case "bindings":
-            row["conversation_scope"] = _renamed(row["conversation_scope"], move)
-            row["spaces"] = _renamed(row["spaces"], move)
+            # JSON in a column may name users too.
+            row["conversation_scope"] = _rename_user(row["conversation_scope"], move)
+            row["spaces"] = _rename_user(row["spaces"], move)
         case "events" if row["timeline_id"] is not None:
             row["timeline_id"] = rename_timeline(row["timeline_id"], move.source, target)
         case "jobs":
             row["epoch"] = move.epoch
+            # Its worker is elsewhere, and cannot finish it here.
             if row["status"] == "running":
                 row |= {"status": "queued", "worker": None, "due_at": row["created_at"]}
         case "atoms" if row["revision"]:
@@ -101,24 +115,24 @@ def _moved(table: TableColumns, row: dict[str, Any], move: _Move) -> list[Any]:
     return [row.get(column) for column in moving.list_imported_columns(table)]
 
 
-def _renamed(text: str, move: _Move) -> str:
-    """JSON that names a user, with the target in the place of the source."""
-    told = json.loads(text)
-    for each in told if isinstance(told, list) else [told]:
+def _rename_user(text: str, move: _ScopeMove) -> str:
+    """Return JSON that names users, with the target in the place of the source."""
+    value = json.loads(text)
+    for each in value if isinstance(value, list) else [value]:
         each |= {name: move.user(each[name]) for name in ("user_id", "userId", "owner") if name in each}
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
 
 
-def _refuse_another(run: Transaction, table: TableColumns, row: list[Any]) -> None:
-    """A row whose place is taken must be the one that is there, or this is not the same export again."""
+def _refuse_other_row(run: Transaction, table: TableColumns, row: list[Any]) -> None:
+    """Raise Conflict unless the row under the same key is the same: then this is the same export again."""
     there = moving.find_row(run, table, row)
-    if there is None or table.plain(there) != table.plain(tuple(row)):
+    if there is None or table.normalise(there) != table.normalise(tuple(row)):
         raise Conflict(
             f"There is other data in {table.name} already, under the same ids.",
-            hint="Import into a user who has nothing yet: erase what is there, or give another user_id.",
+            hint="Erase the user first, or give the user_id of a user without data.",
         )
 
 
-def _batches(rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
+def _split_batches(rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
     while batch := list(islice(rows, _AT_ONCE)):
         yield batch

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from longmind.admin.import_sources import Source
+from longmind.admin.import_sources import ImportSource
 from longmind.admin.service import Admin
 from longmind.blocks.service import Blocks
 from longmind.clock import Instant
@@ -490,28 +490,29 @@ class AsyncAccessKeys:
 class AsyncAdmin:
     def __init__(self, original: Admin, hop: Hop) -> None: ...
     async def export_user_data(self, user_id: str | None=None) -> dict[str, Any]:
-        """All that is kept of a user as one document, ready for JSON.
+        """Return everything that is stored of a user as one document, ready for JSON.
 
         It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
         `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed."""
     async def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None=None) -> dict[str, int]:
-        """Write the same as a ZIP archive, row by row: for users of any size. Gives how many lines each file has.
+        """Write everything that is stored of a user to a ZIP archive, row by row: for users of any size.
 
-        A path must not be there yet, and is made for its owner alone, with all of the archive or not at all."""
-    async def import_user_data(self, source: Source, user_id: str | None=None) -> dict[str, Any]:
-        """Bring an export in, a document or an archive, all of it or nothing; ids stay what they are.
+        Returns how many lines each file of the archive has. A path must not exist yet; the file is made for its owner
+        alone, and is either complete or not there."""
+    async def import_user_data(self, source: ImportSource, user_id: str | None=None) -> dict[str, Any]:
+        """Import an export, a document or an archive, all of it or nothing; ids stay as they are.
 
-        Whose it becomes is `user_id`, by default the current user. It needs the capability `admin`, since an export
-        can hold what a user may not do alone. A file that is not whole is refused, and so is one whose place is taken
-        by other data; the same one again changes nothing."""
+        The data becomes that of `user_id`, by default the current user. It needs the capability `admin`, since an
+        export can hold what a user may not do alone. An export that is incomplete is refused, and so is one under whose
+        ids there is other data; importing the same one again changes nothing."""
     async def delete_user_data(self, user_id: str | None=None, *, confirm: bool=False) -> dict[str, Any]:
-        """Erase a user for good: every row, and all that was derived from them. `confirm` must be True.
+        """Erase a user for good: every row, and everything that was derived from them. `confirm` must be True.
 
-        Gives what was `deleted`, by place, and the `receipt`, which stands in the log of the app. To do it again finds
-        nothing more. Work that is under way cannot write any more."""
+        Returns the numbers of `deleted` rows, by place, and the `receipt`, which stands in the log of the app. Erasing
+        again finds nothing more. Work of the user that is under way can no longer write."""
     async def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
-        """Whether the receipt of an erasure stands in the log of this app, word for word, and chained to the rest."""
+        """Return whether the receipt of an erasure stands in the log of this app word for word, chained to the rest."""
 
 class AsyncEngineOperations:
     def __init__(self, original: Engine, hop: Hop) -> None: ...

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from longmind.errors import InvalidInput, StoreError, StoreReadOnly
 from longmind.models.change import Change
 from longmind.scope import AnyScope, ReaderScope
-from longmind.store.queries import EngineName, Query
+from longmind.store.queries import EngineName, NamedQuery
 from longmind.store.write_health import WriteHealth
 
 P = ParamSpec("P")
@@ -147,7 +147,7 @@ class Database(Protocol):
         the scope makes it start over; raises StoreBusy if that happens too often.
         """
 
-    def add_queries(self, queries: Mapping[str, Query]) -> None:
+    def add_queries(self, queries: Mapping[str, NamedQuery]) -> None:
         """Add statements that are made at run time, such as those on all columns of a table."""
 
     def scrub(self, most_megabytes: float | None = None) -> ScrubReport:

@@ -1,8 +1,15 @@
-"""Keeps work that began before an erasure from writing after it.
+"""The fence that keeps work which began before an erasure from writing after it.
 
-A job, or a turn that is run, writes several times and takes long in between. What it began with is gone once its user
-was erased, and what it would still write must not come back: each of its writes first looks whether the scope's count
-of erasures is still the one that it began with.
+A job or a running turn reads, thinks for a long time, and writes several times. Once its user was erased, none of what
+it still has in memory may come back. Invariants:
+
+- The fence stands in the context of the work (`fence_erasures`), with the epoch that its user had at the beginning. A
+  fence inside an older one of the same user keeps the older epoch.
+- Every write of that context, in whatever scope, goes through `guard`. In its own transaction it first holds the epoch
+  of the user, and then compares it; if it was raised, the write fails with UserErased and nothing is written.
+- An erasure takes the same lock for itself. So either the write commits first and the erasure sees its rows, or the
+  erasure commits first and the write is refused. Reading the epoch without holding it would leave a gap between.
+- Threads that the work starts must run in a copy of its context, or they stand behind no fence.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ErasureFence:
-    """Whose erasures count, and how many there had been when the work began."""
+    """The user whose erasures count, and the epoch of that user when the work began."""
 
     scope: Scope
     epoch: int
@@ -34,11 +41,14 @@ _standing: ContextVar[ErasureFence | None] = ContextVar("fence", default=None)
 
 @contextmanager
 def fence_erasures(database: Database, scope: Scope, epoch: int | None = None) -> Iterator[None]:
-    """Whatever is written meanwhile, in whichever scope, is refused once this user is erased."""
+    """Refuse every write inside the block, in whatever scope, once this user was erased.
+
+    epoch: the epoch that the work began in, where it is known, as for a job that waited in the queue.
+    """
     known = database.read(scope, erasures.read_epoch) if epoch is None else epoch
     standing = _standing.get()
     if standing is not None and standing.scope.id == scope.id:
-        # What is done inside of older work belongs to it, and ends with it.
+        # Work inside of older work belongs to it, and is refused with it.
         known = min(known, standing.epoch)
     token = _standing.set(ErasureFence(scope, known))
     try:
@@ -48,7 +58,7 @@ def fence_erasures(database: Database, scope: Scope, epoch: int | None = None) -
 
 
 def guard(work: Callable[..., T]) -> Callable[..., T]:
-    """The same unit of work, behind the fence that stands in this context, if one does."""
+    """Return a unit of work that first checks the fence of this context; without a fence, the work itself."""
     fence = _standing.get()
     return work if fence is None else _check_epoch_first(fence, work)
 

@@ -1,4 +1,8 @@
-"""Numbered migrations, applied in order when a database is opened."""
+"""Numbered migrations, applied in order when a database is opened.
+
+They stand in `sql/migrations/` by engine and are never changed once released: a database notes the numbers that it has
+been through. A test proves that a migrated database has the schema of a new one.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +20,20 @@ FORMER_VERSION_TABLE = "recollect_schema"
 
 @dataclass(frozen=True)
 class Migration:
+    """One migration, with its number, name and statements."""
+
     version: int
     name: str
     text: str
     when: str | None = None
-    """A question whose answer is 1 where the text is to be run: SQLite has no IF NOT EXISTS for a column."""
+    """A query that returns 1 if the statements are to be run: SQLite has no IF NOT EXISTS for a column."""
 
 
 _WHEN = re.compile(r"^-- when: (.+)$", re.MULTILINE)
 
 
 def load_migrations(engine: EngineName) -> list[Migration]:
+    """Return the migrations of an engine, in their order."""
     found = []
     for file in (SQL / "migrations" / engine).iterdir():
         number, _, name = file.name.removesuffix(".sql").partition("_")
@@ -37,7 +44,7 @@ def load_migrations(engine: EngineName) -> list[Migration]:
 
 
 def check_version(applied: list[int], known: list[Migration]) -> None:
-    """Refuse a database that has been through migrations this code does not know."""
+    """Raise SchemaTooNew for a database that has been through migrations which this code does not know."""
     newest = known[-1].version
     if applied and max(applied) > newest:
         raise SchemaTooNew(
@@ -46,7 +53,7 @@ def check_version(applied: list[int], known: list[Migration]) -> None:
 
 
 def describe_unwritable_upgrade(applied: list[int], known: list[Migration]) -> StoreReadOnly:
-    """What to say of an older database in a place where it cannot be brought up to date."""
+    """Return the error for an older database that cannot be migrated from here."""
     return StoreReadOnly(
         f"The database has schema version {max(applied, default=0)}, this Longmind needs {known[-1].version}, "
         "and the database cannot be written from here.",

@@ -1,4 +1,4 @@
-"""How far a database's schema is, without changing anything in it."""
+"""The migrations that a database has been through, read without changing anything in it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from longmind.store.sqlite.database import MEMORY
 
 @dataclass(frozen=True)
 class SchemaState:
-    """The migrations there are, and which of them the database has been through."""
+    """The migrations of an engine, and the numbers of those that a database has been through."""
 
     known: list[Migration]
     applied: list[int]
-    """Empty for a database that is not there yet."""
+    """Empty for a database that does not exist yet."""
 
     @property
     def missing(self) -> list[Migration]:
+        """The migrations that are still to be applied."""
         return [migration for migration in self.known if migration.version not in self.applied]
 
     @property
     def too_new(self) -> list[int]:
-        """What a newer Longmind has done to it."""
+        """The numbers of migrations that only a newer Longmind knows."""
         return [version for version in self.applied if version > self.known[-1].version]
 
 
 def read_schema_state(settings: Settings) -> SchemaState:
-    """Look at the database of `settings.url`. One that does not exist is not made."""
+    """Return the state of the database at `settings.url`. One that does not exist is not made."""
     if settings.url.startswith("sqlite:"):
         return SchemaState(load_migrations("sqlite"), _read_file(sqlite_path(settings.url)))
     if settings.url.startswith(("postgresql://", "postgres://")):

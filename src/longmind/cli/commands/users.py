@@ -15,7 +15,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from longmind.admin.user_export import written_file
+from longmind.admin.user_export import new_export_file
 from longmind.cli.options import App, Subject, Tenant, Url, open_as_admin, require_database
 from longmind.cli.output import AsJson, make_progress_bar, print_json, print_line, stderr, write_text
 
@@ -43,7 +43,7 @@ def export(
             if output is None:
                 write_text(text)
                 return
-            with written_file(output) as file:
+            with new_export_file(output) as file:
                 file.write(f"{text}\n".encode())
     if as_json:
         print_json({"file": str(output), "bytes": output.stat().st_size})

@@ -40,7 +40,7 @@ from longmind.store.postgres.pooled_connections import PooledConnections
 from longmind.store.postgres.roles import refuse_other_encodings
 from longmind.store.postgres.transaction import PostgresTransaction
 from longmind.store.postgres.vacuum import rewrite_tables
-from longmind.store.queries import EngineName, Query, load_queries
+from longmind.store.queries import EngineName, NamedQuery, load_queries
 from longmind.store.write_health import WriteHealth
 
 T = TypeVar("T")
@@ -166,7 +166,7 @@ class PostgresDatabase:
         self._publisher.deliver()
         return result
 
-    def add_queries(self, queries: Mapping[str, Query]) -> None:
+    def add_queries(self, queries: Mapping[str, NamedQuery]) -> None:
         self._queries.update(queries)
 
     def scrub(self, most_megabytes: float | None = None) -> ScrubReport:

@@ -15,7 +15,7 @@ from longmind.store.database import Announcements, PendingRow, Row, ScopeKeys, d
 from longmind.store.postgres.column_arrays import split_into_columns, to_parameters
 from longmind.store.postgres.connection import ScopedConnection
 from longmind.store.postgres.wire import StatementAnswer
-from longmind.store.queries import Query
+from longmind.store.queries import NamedQuery
 
 _ROWS_AT_ONCE = 500
 _SINGLE_ROW_QUERIES = {"insert_atoms": "insert_atom"}
@@ -30,7 +30,7 @@ class PostgresTransaction(Announcements):
     pool. `PostgresDatabase` begins and commits; this class only sends what stands between.
     """
 
-    def __init__(self, connection: ScopedConnection, queries: dict[str, Query], keys: ScopeKeys) -> None:
+    def __init__(self, connection: ScopedConnection, queries: dict[str, NamedQuery], keys: ScopeKeys) -> None:
         # The statements of the parent's constructor, without the call: every read makes a transaction.
         self.changes = []
         self.scope_id, self._app_key = keys

@@ -56,7 +56,7 @@ from longmind.store.migrations import (
     check_version,
     describe_unwritable_upgrade,
 )
-from longmind.store.queries import EngineName, Query, load_queries
+from longmind.store.queries import EngineName, NamedQuery, load_queries
 from longmind.store.sqlite.versions import ensure_version_table, read_versions
 from longmind.store.sqlite.writer import SqliteTransaction, SqliteWriter
 from longmind.store.write_health import WriteHealth
@@ -215,7 +215,7 @@ class SqliteDatabase:
         # SQLite has one writer at a time, so every write is exclusive.
         return self.write(scope, work, *args, **kwargs)
 
-    def add_queries(self, queries: Mapping[str, Query]) -> None:
+    def add_queries(self, queries: Mapping[str, NamedQuery]) -> None:
         self._queries.update(queries)
 
     def scrub(self, most_megabytes: float | None = None) -> ScrubReport:

@@ -40,7 +40,7 @@ from longmind.store.database import (
     describe_unstorable,
     to_scope_keys,
 )
-from longmind.store.queries import Query, expand_rows
+from longmind.store.queries import NamedQuery, expand_rows
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class SqliteTransaction(Announcements):
     # A file never loses what it has committed while a process has it open, so there is one history.
     history: object = None
 
-    def __init__(self, connection: apsw.Connection, queries: dict[str, Query], keys: ScopeKeys) -> None:
+    def __init__(self, connection: apsw.Connection, queries: dict[str, NamedQuery], keys: ScopeKeys) -> None:
         super().__init__()
         self.scope_id, self._app_key = keys
         self._connection = connection
@@ -179,7 +179,7 @@ class SqliteWriter:
     def __init__(
         self,
         connect: Callable[[], apsw.Connection],
-        queries: dict[str, Query],
+        queries: dict[str, NamedQuery],
         publisher: Publisher,
         translate: Callable[[Exception, apsw.Connection | None], Exception],
     ) -> None:

@@ -1,8 +1,8 @@
-"""Looks for texts in the files of a database, byte by byte: what was erased must not be found there.
+"""Search for texts in the files of a database, byte by byte: what was erased must not be found there.
 
-PostgreSQL may keep a long value compressed, where no text is found. So the rows that are there are read too, as they
-are when they are not compressed; and of rows that were deleted it is known that they are gone once the table was
-written into another file.
+PostgreSQL may store a long value compressed, where no text can be found. So the rows that exist are read too, which
+decompresses them; and deleted rows are certainly gone once their table was rewritten into another file, which is
+compared with the file that the receipt of the last erasure names.
 """
 
 from __future__ import annotations
@@ -21,33 +21,35 @@ _PIECE = 8 * 1024 * 1024
 
 @dataclass
 class ByteScan:
-    """What was looked at, and what was found where."""
+    """The result of a scan: the files that were read, and the texts that were found in them."""
 
     files: int = 0
     bytes: int = 0
     found: list[tuple[str, str]] = field(default_factory=list)
-    """The file, and the text that is in it."""
+    """Each file with a text that is in it."""
     not_rewritten: list[str] = field(default_factory=list)
-    """Tables that are still in the file that they were in when somebody was last erased."""
+    """Tables that are still in the file that they were in at the last erasure."""
 
     @property
     def clean(self) -> bool:
+        """True if no text was found, and every table was rewritten."""
         return not self.found and not self.not_rewritten
 
     def as_json(self) -> dict[str, Any]:
+        """Return the result ready for JSON."""
         found = [{"file": file, "text": text} for file, text in self.found]
         return {"files": self.files, "bytes": self.bytes, "found": found, "notRewritten": self.not_rewritten}
 
 
 class SearchedTexts:
-    """Texts in all the ways that they may be written in a file."""
+    """Texts to search for, in all the encodings in which a file may have them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._ways: dict[bytes, str] = {way: text for text in texts if text for way in _list_encodings(text)}
         self._longest = max(map(len, self._ways), default=1)
 
     def search(self, name: str, pieces: Iterable[bytes], scan: ByteScan) -> None:
-        """Look through the pieces of a file; a text may begin in one and end in the next."""
+        """Search the pieces of a file, and add what is found to the scan; a text may cross from one to the next."""
         scan.files += 1
         left = dict(self._ways)
         end = b""
@@ -63,15 +65,15 @@ class SearchedTexts:
 def _list_encodings(text: str) -> set[bytes]:
     forms = {text, text.casefold()}
     forms |= {json.dumps(form, ensure_ascii=ascii)[1:-1] for form in list(forms) for ascii in (True, False)}
-    # Rows that are read as text have their backslashes doubled.
+    # COPY doubles the backslashes of rows that it returns as text.
     forms |= {form.replace("\\", "\\\\") for form in list(forms)}
     return {form.encode("utf-8", "surrogatepass") for form in forms}
 
 
 def scan_sqlite(path: str, needles: SearchedTexts) -> ByteScan:
-    """Look through the files of an SQLite database. No engine of this process may have it open.
+    """Search the files of an SQLite database. No engine of this process may have it open.
 
-    To close a file that was opened beside SQLite ends the locks that this process holds on it.
+    On POSIX systems, closing a file ends all locks that the process holds on it, those of SQLite included.
     """
     scan = ByteScan()
     for ending in ("", "-wal", "-journal", "-shm"):
@@ -83,7 +85,7 @@ def scan_sqlite(path: str, needles: SearchedTexts) -> ByteScan:
 
 
 def scan_folder(folder: Path, needles: SearchedTexts, scan: ByteScan) -> None:
-    """Look through the files of a folder too, and through their names."""
+    """Search the files of a folder and their names, and add what is found to a scan."""
     paths = sorted(folder.rglob("*"))
     names = [str(path.relative_to(folder)) for path in paths]
     if names:
@@ -100,7 +102,7 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _join_rows(rows: Iterable[bytes | bytearray | memoryview]) -> Iterator[bytes]:
-    """Rows joined to pieces that are worth looking through."""
+    """Yield rows joined to large pieces."""
     held = bytearray()
     for row in rows:
         held += row
@@ -111,9 +113,10 @@ def _join_rows(rows: Iterable[bytes | bytearray | memoryview]) -> Iterator[bytes
 
 
 def scan_postgres(url: str, database: Database, needles: SearchedTexts, *, wal: bool = False) -> ByteScan:
-    """Look through the files of a PostgreSQL database, as the server sees them, and through its rows.
+    """Search the files of a PostgreSQL database, as the server sees them, and its rows.
 
-    It needs a superuser, or a member of pg_read_server_files. With `wal` the write-ahead log is looked through too.
+    It needs a superuser, or a member of pg_read_server_files and pg_checkpoint. With `wal` the write-ahead log is
+    searched too.
     """
     import psycopg
 
@@ -130,7 +133,7 @@ def scan_postgres(url: str, database: Database, needles: SearchedTexts, *, wal: 
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(
             "This role may not read the files of the server.",
-            hint="Verify with the address of a superuser, or of a member of pg_read_server_files and pg_checkpoint.",
+            hint="Use the address of a superuser, or of a member of pg_read_server_files and pg_checkpoint.",
         ) from error
     except psycopg.Error as error:
         raise StoreError(f"The files of the server could not be read: {error}") from error
@@ -148,7 +151,7 @@ def _list_files(connection: Any, folder: str) -> list[str]:
 def _read_pieces(connection: Any, name: str) -> Iterator[bytes]:
     offset = 0
     while True:
-        # A file that is gone meanwhile is none any more.
+        # The fourth argument: a file that was removed since it was listed is no error.
         row = connection.execute("SELECT pg_read_binary_file(%s, %s, %s, true)", (name, offset, _PIECE)).fetchone()
         if not row or not row[0]:
             return

@@ -1,8 +1,12 @@
-"""Copies a whole database into another, of either engine, while the first is in use.
+"""Copy of a whole database into another, of either engine, while the source is in use.
 
-The rows of each table are read side by side in the order of their keys, and what differs is put right. So it makes no
-difference whether a copy begins or goes on after it was killed: what is there and the same is passed over. The source
-is read as it was at one instant, and in the end both are compared, table by table, by counts and hashes.
+- The source is read in one snapshot; the target is written in batches, and belongs to the copy alone.
+- The rows of each table are read from both in the order of their keys, and differences are put right in the target. So
+  a copy that was killed goes on by itself: rows that are there already and equal are passed over.
+- The target carries a mark with a hash of the source's address until it is complete. A target that is not empty is
+  refused unless it has the mark of the same source. The mark is a row among the erasures, which are copied last: the
+  source does not have it, so it goes with the last differences.
+- In the end both are compared, table by table, by count and hash.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from typing import Any
 
 from longmind.errors import Conflict, StoreError
 from longmind.store.database import Database, Row, Transaction
-from longmind.store.queries import EngineName, Query, make_query
+from longmind.store.queries import EngineName, NamedQuery, make_query
 from longmind.store.whole_tables.rows import TableColumns, list_parameters, list_quoted, quote, read_columns
 from longmind.store.whole_tables.user_tables import COPIED_TABLES
 
@@ -23,27 +27,28 @@ _AT_ONCE = 500
 MARK = "copy:"
 
 CopyProgress = Callable[[str, int, int], None]
-"""Told of the table, how many of its rows are done, and how many there are."""
+"""Called with the name of a table, the number of its rows that are done, and the number of all."""
 
 
 @dataclass(frozen=True)
 class CopiedTable:
-    """A table that is the same in both databases."""
+    """The result for a table, which is the same in both databases now."""
 
     rows: int
     sha256: str
     written: int
-    """Rows that were not there yet, or were others."""
+    """Rows that the target lacked, or had otherwise."""
 
 
 class _RowDigest:
-    """The count and the hash of rows as they go by."""
+    """The count and the hash of rows that were read."""
 
     def __init__(self) -> None:
         self.rows = 0
         self._hash = hashlib.sha256()
 
-    def passing(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def watch(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """Yield the rows, and count and hash each as it goes by."""
         for row in rows:
             self.rows += 1
             self._hash.update(repr(row).encode("utf-8", "surrogatepass"))
@@ -51,11 +56,15 @@ class _RowDigest:
 
     @property
     def sha256(self) -> str:
+        """The hash of the rows so far."""
         return self._hash.hexdigest()
 
 
 def copy_database(source: Database, target: Database, address: str, progress: CopyProgress) -> dict[str, CopiedTable]:
-    """Make the target what the source is. The address of the source marks the target until it is whole."""
+    """Make the target equal to the source, and return the result for each table.
+
+    address: the address of the source; a hash of it marks the target until it is complete.
+    """
     sources, targets = _learn_tables(source), _learn_tables(target)
     _mark_target(target, [table.name for table in targets], MARK + hashlib.sha256(address.encode()).hexdigest()[:32])
     copied = source.read_snapshot(None, _copy_tables, target, sources, targets, progress)
@@ -65,7 +74,7 @@ def copy_database(source: Database, target: Database, address: str, progress: Co
 
 def _learn_tables(database: Database) -> list[TableColumns]:
     found = database.read(None, lambda run: [read_columns(run, place) for place in COPIED_TABLES])
-    # By their names: in which order columns were added is not the same on both engines.
+    # Sorted by name, since migrations add columns in another order on either engine.
     tables = [replace(table, kinds=dict(sorted(table.kinds.items()))) for table in found]
     for table in tables:
         database.add_queries(_make_queries(table, database.engine))
@@ -76,14 +85,14 @@ def _mark_target(target: Database, tables: list[str], mark: str) -> None:
     begun = [row[0] for row in target.read(None, lambda run: run.all("copy_begun"))]
     if begun and begun != [mark]:
         raise Conflict(
-            "A copy of another database into this one was begun.", hint="Go on with that, or take a new one."
+            "A copy of another database into this one was begun.", hint="Finish that copy, or copy into a new database."
         )
     if not begun:
         filled = target.read(None, _list_filled, tables)
         if filled:
             raise Conflict(
                 f"The database to copy into is not empty: there are rows in {filled[0]}.",
-                hint="Copy into a new database. A copy that was interrupted goes on by itself.",
+                hint="Copy into a new database. Only a copy that was interrupted can go on in the same one.",
             )
         target.write(None, lambda run: run.send("begin_copy", mark=mark))
 
@@ -95,7 +104,7 @@ def _list_filled(run: Transaction, tables: list[str]) -> list[str]:
 def _copy_tables(
     run: Transaction, target: Database, sources: list[TableColumns], targets: list[TableColumns], progress: CopyProgress
 ) -> dict[str, CopiedTable]:
-    # The erasures come last: the mark of the copy is a row that the source does not have, and goes with the rest.
+    # The erasures come last, and with them the mark of the copy goes.
     return {
         table.name: _copy_table(run, target, table, there, progress)
         for table, there in zip(sources, targets, strict=True)
@@ -110,14 +119,14 @@ def _copy_table(
     digest = _RowDigest()
 
     def here() -> Iterator[Row]:
-        rows = (table.plain(row) for row in run.each(f"copy_all_{table.name}"))
-        for row in digest.passing(rows):
+        rows = (table.normalise(row) for row in run.each(f"copy_all_{table.name}"))
+        for row in digest.watch(rows):
             yield row
             if digest.rows % _AT_ONCE == 0:
                 progress(table.name, digest.rows, total)
 
     def put_right(beside: Transaction) -> int:
-        known = (there.plain(row) for row in beside.each(f"copy_all_{there.name}"))
+        known = (there.normalise(row) for row in beside.each(f"copy_all_{there.name}"))
         steps = _find_differences(here(), known, [there.columns.index(column) for column in there.key])
         written = 0
         while batch := list(islice(steps, _AT_ONCE)):
@@ -130,18 +139,18 @@ def _copy_table(
     found = target.read_snapshot(None, _digest_table, there)
     if (found.rows, found.sha256) != (digest.rows, digest.sha256):
         raise StoreError(
-            f"The copy of {table.name} is not what the source has: {found.rows:,} rows and {digest.rows:,}.",
-            hint="Let nobody else write to the database that is copied into, and copy again.",
+            f"The copy of {table.name} has {found.rows:,} rows and differs from the source with {digest.rows:,}.",
+            hint="Keep others from writing to the target, and copy again.",
         )
     return CopiedTable(digest.rows, digest.sha256, written)
 
 
 RowStep = tuple[Row | None, Row | None]
-"""A row that goes, and the one that comes: one of them, or both where it has changed."""
+"""A row to delete and a row to insert: one of them, or both where a row has changed."""
 
 
 def _find_differences(here: Iterator[Row], there: Iterator[Row], key: list[int]) -> Iterator[RowStep]:
-    """What has to be done for the rows there to become those that are here. Both come in the order of their keys."""
+    """Yield the steps that make the rows of the target those of the source. Both come in the order of their keys."""
     mine, known = next(here, None), next(there, None)
     while mine is not None or known is not None:
         left = None if mine is None else _to_sort_key(mine, key)
@@ -170,17 +179,17 @@ def _apply(run: Transaction, table: TableColumns, steps: list[RowStep]) -> None:
             run.send(f"copy_drop_{table.name}", **key)
     for _, come in steps:
         if come is not None:
-            run.send(f"copy_put_{table.name}", **table.bound(table.columns, come))
+            run.send(f"copy_put_{table.name}", **table.bind(table.columns, come))
 
 
 def _digest_table(run: Transaction, table: TableColumns) -> _RowDigest:
     digest = _RowDigest()
-    for _ in digest.passing(table.plain(row) for row in run.each(f"copy_all_{table.name}")):
+    for _ in digest.watch(table.normalise(row) for row in run.each(f"copy_all_{table.name}")):
         pass
     return digest
 
 
-def _make_queries(table: TableColumns, engine: EngineName) -> dict[str, Query]:
+def _make_queries(table: TableColumns, engine: EngineName) -> dict[str, NamedQuery]:
     name, columns = table.name, table.columns
     given = "OVERRIDING SYSTEM VALUE " if engine == "postgres" and table.place.numbered_anew else ""
     key = " AND ".join(f"{quote(column)} = :k{number}" for number, column in enumerate(table.key))

@@ -1,6 +1,7 @@
-"""Every table that holds something of a user, and which of its rows are theirs: what export, import and erasure go by.
+"""The list of all tables that hold data of users, with the condition that finds a user's rows in each.
 
-A table that a migration adds belongs here, or among those that hold nothing of a user; a test sees to it.
+Export, import, copy and erasure go by this list alone. A table that a migration adds belongs here, or among those that
+an erasure keeps; a test fails if it is in neither.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ class UserTable:
 
     table: str
     key: tuple[str, ...]
-    """What tells its rows apart, beside whose they are."""
+    """The rest of its primary key, after the partition."""
     whose: str = _OF_SCOPE
-    """Which rows are those of a user: the condition that a statement on them has."""
+    """The condition of a statement on the rows of one user."""
     order: tuple[str, ...] = ()
-    """The order in which rows are given and taken, where it says something; else that of the key."""
+    """The order in which rows are exported and imported, where it matters; otherwise that of the key."""
     numbered_anew: str | None = None
-    """A column that the database itself fills when a row is brought in from elsewhere."""
+    """A column that the database fills itself when a row is imported."""
     imported: bool = True
 
     @property
     def partition(self) -> str:
-        """The column that the key begins with."""
+        """The column that the primary key begins with."""
         return {_OF_SCOPE: "scope_id", _OF_HOST: "id"}.get(self.whose, "app_key")
 
 
-# Rows that others are found by go first: who waits for one of them then finds that it is gone.
+# Rows that other transactions look up first go first: one that waits for such a row then finds it gone.
 USER_TABLES: tuple[UserTable, ...] = (
     UserTable("conversations", ("id",)),
     UserTable("spaces", ("id",)),
     UserTable("blocks", ("agent_id", "block_type")),
     UserTable("jobs", ("id",)),
     UserTable("events", ("event_id",), order=("position",), numbered_anew="position"),
-    # Made of events by their places, which are others where these are imported: made anew there.
+    # They refer to events by position, and imported events get other positions: vectors are made again there.
     UserTable("event_vectors", ("timeline_id", "model", "first", "last"), imported=False),
-    # Only the process that runs a turn can end it.
+    # Only the process that runs a turn can end it, and that process is elsewhere.
     UserTable("running_turns", ("conversation_id", "id"), imported=False),
     UserTable("rolling_summaries", ("conversation_id", "until_sequence")),
     UserTable("atoms", ("space_id", "position")),
@@ -58,7 +59,7 @@ USER_TABLES: tuple[UserTable, ...] = (
     UserTable("block_revisions", ("agent_id", "block_type", "version")),
     UserTable("sleep_time", ("agent_id",)),
     UserTable("tool_quotas", ("group", "session_id")),
-    # The audit tells what was done here: it is given out, and not taken in from elsewhere.
+    # The audit says what was done here: it is exported, and never imported from elsewhere.
     UserTable("tool_audit", ("group", "seq"), imported=False),
     UserTable("tool_audit_heads", ("group",), imported=False),
     UserTable(
@@ -73,7 +74,7 @@ USER_TABLES: tuple[UserTable, ...] = (
     ),
 )
 
-# What belongs to an app, or to nobody: only a copy of the whole database takes it along.
+# Tables of an app or of the host come along in a copy of the whole database only.
 COPIED_TABLES: tuple[UserTable, ...] = (
     *USER_TABLES,
     UserTable("access_keys", (), _OF_HOST),
@@ -87,6 +88,6 @@ KEPT_TABLES = {
     "model_spend": "what models have cost an app, all of its users together",
     "longmind_schema": "the version of the tables",
 }
-"""Tables that erasure leaves as they are, and why."""
+"""Tables that an erasure leaves as they are, and why."""
 
 USER_TABLE_BY_NAME = {place.table: place for place in USER_TABLES}
