@@ -1,1 +1,1 @@
-"""Benchmarks: each measures Longmind beside a peer that does the same work, in the same run."""
+"""Benchmarks: each measures Longmind next to a peer that does the same work in the same run."""

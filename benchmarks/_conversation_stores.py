@@ -44,22 +44,22 @@ ANSWER = {
 }
 TENANT, APP, USER = "acme", "support", "ada"
 
-# In one transaction, a row that is updated again and again leaves versions behind that slow PostgreSQL down.
+# Repeated updates of one row in one transaction leave versions behind that slow PostgreSQL down.
 _TURNS_PER_TRANSACTION = 250
 
 
 class Store(Protocol):
     def create(self, count: int) -> list[str]:
-        """Begin so many conversations."""
+        """Create conversations and return their ids."""
 
     def fill(self, conversation_ids: Sequence[str], turns: int) -> None:
-        """Append turns to empty conversations, round and round, many in one transaction."""
+        """Append turns to empty conversations in rotation, many in one transaction."""
 
     def append(self, conversation_id: str) -> object:
         """Append one turn, durably."""
 
     def read(self, conversation_id: str) -> Sequence[object]:
-        """The last messages, oldest first."""
+        """Return the last messages, oldest first."""
 
     def close(self) -> None: ...
 
@@ -91,7 +91,7 @@ class LongmindStore:
             for conversation_id in batch:
                 operations.append_turn(conversation_id, user_content=USER_TEXT, assistant=ANSWER)
 
-        for _, batch in _batches(conversation_ids, turns):
+        for _, batch in _split_into_batches(conversation_ids, turns):
             self.engine._database.write(self._context.scope, append_all, batch)
 
     def append(self, conversation_id: str) -> object:
@@ -163,10 +163,10 @@ class RawStore(ABC):
 
     @abstractmethod
     def connect(self) -> Any:
-        """A connection of the calling thread's own."""
+        """Open a connection for the calling thread."""
 
     def create(self, count: int) -> list[str]:
-        connection, ids = self._connection(), [_new_id("conv") for _ in range(count)]
+        connection, ids = self._connection(), [_make_id("conv") for _ in range(count)]
         now = system_clock()
         for each in ids:
             connection.execute(self._create, (_SCOPE, each, TENANT, APP, USER, now, now))
@@ -174,12 +174,12 @@ class RawStore(ABC):
 
     def fill(self, conversation_ids: Sequence[str], turns: int) -> None:
         cursor = self._connection().cursor()
-        for first, batch in _batches(conversation_ids, turns):
+        for first, batch in _split_into_batches(conversation_ids, turns):
             rows: list[tuple[Any, ...]] = []
             taken = []
             for number, conversation_id in enumerate(batch, first):
-                turn_id, now, sequence = _new_id("turn"), system_clock(), 1 + number // len(conversation_ids) * 2
-                rows += _messages(conversation_id, turn_id, now, sequence)
+                turn_id, now, sequence = _make_id("turn"), system_clock(), 1 + number // len(conversation_ids) * 2
+                rows += _make_rows(conversation_id, turn_id, now, sequence)
                 taken.append((turn_id, now, conversation_id))
             cursor.execute(self.begin)
             cursor.executemany(self._take, taken)
@@ -188,11 +188,11 @@ class RawStore(ABC):
 
     def append(self, conversation_id: str) -> object:
         connection = self._connection()
-        turn_id, now = _new_id("turn"), system_clock()
+        turn_id, now = _make_id("turn"), system_clock()
         with self._turn:
             connection.execute(self.begin)
             (sequence,) = connection.execute(self._take, (turn_id, now, conversation_id)).fetchone()
-            for row in _messages(conversation_id, turn_id, now, sequence):
+            for row in _make_rows(conversation_id, turn_id, now, sequence):
                 connection.execute(self._insert, row)
             connection.execute("COMMIT")
         return sequence
@@ -202,13 +202,13 @@ class RawStore(ABC):
         rows.reverse()
         return [(*row[:-2], json.loads(row[-2]), json.loads(row[-1]) if row[-1] else None) for row in rows]
 
-    def spoken(self, conversation_id: str) -> list[tuple[int, str, str]]:
-        """Sequence, role and text of the last messages."""
+    def read_messages(self, conversation_id: str) -> list[tuple[int, str, str]]:
+        """Return sequence, role and text of the last messages."""
         return [(row[3], row[4], row[-2][0]["text"]) for row in self.read(conversation_id)]
 
     @abstractmethod
     def durability(self) -> str:
-        """What the database itself says about when a commit is on disk."""
+        """Return the database's own settings of durability."""
 
     def _connection(self) -> Any:
         if not hasattr(self._own, "connection"):
@@ -227,7 +227,7 @@ class RawSqlite(RawStore):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
-        # SQLite's own way to wait for another writer is to sleep, which would make the peer look slow.
+        # SQLite waits for another writer by sleeping, which would make the peer look slow.
         self._turn = threading.Lock()
         self._connection().executescript(_SCHEMA.format(identity="INTEGER PRIMARY KEY AUTOINCREMENT"))
 
@@ -268,8 +268,8 @@ class RawPostgres(RawStore):
         return "PostgreSQL {}, fsync={}, synchronous_commit={}".format(version, *settings)
 
 
-def _messages(conversation_id: str, turn_id: str, now: int, sequence: int) -> Iterator[tuple[Any, ...]]:
-    """The rows of one turn."""
+def _make_rows(conversation_id: str, turn_id: str, now: int, sequence: int) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of one turn."""
     answered = ("end_turn", "example-1", "example", json.dumps(USAGE))
     for at, role, text, answer in (
         (sequence, "user", USER_TEXT, (None, None, None, None)),
@@ -277,18 +277,18 @@ def _messages(conversation_id: str, turn_id: str, now: int, sequence: int) -> It
     ):
         content = json.dumps([{"type": "text", "text": text}], ensure_ascii=False)
         yield (
-            _SCOPE, _new_id("msg"), TENANT, APP, USER, _TIMELINE, now, "chat.turn", role, '["chat"]',
+            _SCOPE, _make_id("msg"), TENANT, APP, USER, _TIMELINE, now, "chat.turn", role, '["chat"]',
             conversation_id, at, turn_id, 1, "user", content, *answer,
         )  # fmt: skip
 
 
-def _batches(conversation_ids: Sequence[str], turns: int) -> Iterator[tuple[int, list[str]]]:
-    """For every turn the conversation it goes to, round and round, cut into transactions that know their first turn."""
+def _split_into_batches(conversation_ids: Sequence[str], turns: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield batches of conversations, one per turn, in rotation, each with the number of its first turn."""
     for first in range(0, turns, _TURNS_PER_TRANSACTION):
         numbers = range(first, min(turns, first + _TURNS_PER_TRANSACTION))
         yield first, [conversation_ids[number % len(conversation_ids)] for number in numbers]
 
 
-def _new_id(prefix: str) -> str:
-    # In the order of time, as Longmind's ids are: random ones would scatter over the index and slow the peer down.
+def _make_id(prefix: str) -> str:
+    # Ordered by time like Longmind's ids: random ids would scatter over the index and slow the peer down.
     return f"{prefix}_{time.time_ns():016x}{os.urandom(8).hex()}"

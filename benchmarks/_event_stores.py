@@ -1,4 +1,4 @@
-"""What the events benchmark writes to and reads from: ours, and plain statements on both engines.
+"""The contenders of the events benchmark: Longmind, and plain statements on both engines.
 
 A plain store keeps the same columns of an event that matter to its reader, in one table with an index on timeline and
 time and one on the ids, and decodes what it reads as a program would.
@@ -78,7 +78,7 @@ class RawSqlite:
         self._connection.execute("PRAGMA synchronous = FULL")
         self._connection.execute(_TABLE.format(key="INTEGER PRIMARY KEY AUTOINCREMENT"))
         self._connection.execute(_INDEX)
-        # In a store that is in use the log is written over again and again, which is faster than letting it grow.
+        # A store in use overwrites its write-ahead log, which is faster than letting it grow.
         self._connection.execute("CREATE TABLE ballast AS SELECT zeroblob(16000000)")
         self._connection.execute("DROP TABLE ballast")
         self._connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
@@ -116,7 +116,7 @@ class RawPostgres:
     def insert(self, rows: Sequence[tuple[Any, ...]]) -> None:
         statement = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join(['%s'] * 9)})"
         if len(rows) == 1:
-            # A statement alone is a transaction of its own, and goes to the server once.
+            # A single statement is its own transaction and needs one round trip.
             self._connection.execute(statement, rows[0])
             return
         with self._connection.transaction():

@@ -1,4 +1,4 @@
-"""Many clients at a time over HTTP, with as little work of their own as can be: raw connections that are kept."""
+"""A load of many HTTP clients on raw kept-alive connections, which cost little processor time themselves."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Request = tuple[str, str, dict[str, Any]]
-"""What kind of request it is, its path and its body."""
+"""The kind of a request, its path and its body."""
 
 
 @dataclass
 class Load:
-    """What came of it."""
+    """The results of a load."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
-    """Seconds of each request that was answered well, by its kind."""
+    """Seconds of each successful request, by kind."""
     refused: dict[str, int] = field(default_factory=dict)
-    """What was answered or happened instead, and how often."""
+    """The number of failures, by status or error."""
     acknowledged: list[tuple[str, str]] = field(default_factory=list)
-    """The conversation and the id of each message that the server said it has kept."""
+    """The conversation and the id of each message that the server acknowledged."""
     elapsed: float = 0.0
     longest_silence: float = 0.0
-    """The longest time without one good answer to anybody."""
+    """The longest time without a successful response to any client."""
     _last: float = 0.0
 
     def count(self, kind: str, took: float) -> None:
@@ -40,7 +40,7 @@ class Load:
 
 
 class Connection:
-    """One connection of HTTP/1.1 that is kept, and opened again when it breaks."""
+    """A kept-alive HTTP/1.1 connection, which is reopened when it breaks."""
 
     def __init__(self, host: str, port: int, headers: dict[str, str]) -> None:
         self._address = (host, port)
@@ -71,13 +71,13 @@ async def run_load(
     clients: Sequence[tuple[dict[str, str], Callable[[random.Random], Request]]],
     seconds: float,
 ) -> Load:
-    """Let all clients ask, one request after the other each, until the time is over."""
+    """Let all clients send one request after another until the time is over."""
     load = Load()
     host, _, port = address.removeprefix("http://").partition(":")
     begun = time.perf_counter()
     load._last = begun
     asking = (
-        _ask_on(Connection(host, int(port), headers), choose, random.Random(number), begun + seconds, load, number)
+        _send_until(Connection(host, int(port), headers), choose, random.Random(number), begun + seconds, load, number)
         for number, (headers, choose) in enumerate(clients)
     )
     await asyncio.gather(*asking)
@@ -85,7 +85,7 @@ async def run_load(
     return load
 
 
-async def _ask_on(
+async def _send_until(
     connection: Connection,
     choose: Callable[[random.Random], Request],
     chance: random.Random,
@@ -98,13 +98,13 @@ async def _ask_on(
         kind, path, body = choose(chance)
         number += 1
         key = {"Idempotency_Key": f"client-{client}-{number}"} if kind == "append" else {}
-        # What was refused is asked again, as a client with a key may do without thinking.
-        while not await _ask_once(connection, kind, path, body, key, load) and time.perf_counter() < until:
+        # A failed request is repeated, which is safe with an idempotency key.
+        while not await _send_once(connection, kind, path, body, key, load) and time.perf_counter() < until:
             await asyncio.sleep(0.1)
     connection.drop()
 
 
-async def _ask_once(
+async def _send_once(
     connection: Connection, kind: str, path: str, body: dict[str, Any], headers: dict[str, str], load: Load
 ) -> bool:
     before = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Asks other stores to measure themselves: each is a program with packages of its own, and answers with JSON."""
+"""Other stores, each measured by a program in an environment of its own that answers with JSON."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PEERS = Path(__file__).parent / "peers"
 
 
 class Peer:
-    """A store that has answered, and is there to be measured again."""
+    """A store that was measured, and can be measured again."""
 
     def __init__(self, program: subprocess.Popen[str], answer: dict[str, Any]) -> None:
         self._program = program
         self.answer = answer
 
     def measure(self, what: str, seconds: float, calls_per_round: int) -> Spent:
-        """How long its calls take now: to `add`, or to recall from so many facts; of what it has not there are none."""
+        """Measure the calls of a peer again; operations that it does not have are left out."""
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         print(json.dumps([what, seconds, calls_per_round]), file=self._program.stdin, flush=True)
@@ -37,7 +37,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A store that was not measured."""
+    """A store that was not measured, with the reason."""
 
     reason: str
     """Why not, without the names of folders: it stands in the results."""
@@ -46,11 +46,11 @@ class Skipped:
 def ask_peers(
     names: Sequence[str], environments: Path, folder: Path, order: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The answers of those that gave one, and why the others did not."""
+    """Return the answers of the stores, and the reasons why others gave none."""
     answers: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     for name in names:
-        with asked_peer(name, environments, folder, order) as peer:
+        with measure_peer(name, environments, folder, order) as peer:
             match peer:
                 case Peer():
                     answers[name] = peer.answer
@@ -60,8 +60,8 @@ def ask_peers(
 
 
 @contextmanager
-def asked_peer(name: str, environments: Path, folder: Path, order: dict[str, Any]) -> Iterator[Peer | Skipped]:
-    """A peer that has filled its store, in a folder of its own, and measured it; or why it is not here, or failed."""
+def measure_peer(name: str, environments: Path, folder: Path, order: dict[str, Any]) -> Iterator[Peer | Skipped]:
+    """Start a peer that fills and measures its store in a folder of its own; yield it, or why it was skipped."""
     python = environments / name / "bin" / "python"
     if not python.exists():
         reason = f"there is no environment for it; the first lines of benchmarks/peers/{name}.py tell how to make one"
@@ -90,7 +90,7 @@ def asked_peer(name: str, environments: Path, folder: Path, order: dict[str, Any
                 _say(f"{name} is left out: {reason}")
                 yield Skipped(reason)
         finally:
-            # At the end of what it is asked it goes.
+            # The peer ends when its standard input ends.
             program.stdin.close()
 
 

@@ -1,7 +1,7 @@
 """Made-up facts and questions for the recall benchmark, the same for every contender and in every run.
 
-Words are drawn with the frequencies of a natural language. A vector depends on the text alone and costs next to
-nothing, so that what is measured is the store and not an embedding model.
+Words are drawn with the frequencies of a natural language. A vector depends on the text alone and costs almost
+nothing, so that the store is measured and not an embedding model.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def facts(space: str, count: int) -> list[str]:
 
 
 def questions(space: str, known: Sequence[str], count: int) -> list[str]:
-    """Each asks for a few of the words of one fact, as people do."""
+    """Return questions with a few words of one fact each, as people ask."""
     chance = random.Random(f"questions about {space}")
     asked = []
     for _ in range(count):
@@ -69,7 +69,7 @@ def _place(text: str) -> int:
 
 
 class CheapEmbedder:
-    """Looks vectors up; a question may be embedded by a real model instead, to see what that adds."""
+    """An embedder that looks vectors up; a real model may embed the questions, to measure its cost."""
 
     model = "bench:lookup"
     dimension = DIMENSION

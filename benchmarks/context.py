@@ -1,7 +1,7 @@
-"""How long a working context takes: spaces of 1,000 and 10,000 atoms, conversations of 100 and 10,000 turns.
+"""The time to build a working context: spaces of 1,000 and 10,000 atoms, conversations of 100 and 10,000 turns.
 
-Eight atoms are recalled, ten are always on, and the last ten turns are there. `./dev bench context --help` tells what
-can be chosen.
+Eight atoms are recalled, ten are always on, and the last ten turns are included. `./dev bench context --help` lists the
+options.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One user's space, and a conversation in it."""
+    """The space and the conversation of one user."""
 
     context: longmind.Context
     space_id: str
@@ -63,7 +63,7 @@ class Case:
 
 
 def main() -> None:
-    options = _options()
+    options = _read_options()
     results: dict[str, Any] = {
         "environment": environment("longmind", "numpy", "apsw", "psycopg", "combustache"),
         "loads": [load()],
@@ -73,17 +73,17 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder)))
         for name in options.engines:
             with (
-                _place(name, folder) as url,
+                _open_folder(name, folder) as url,
                 longmind.open(url, embedder=CheapEmbedder(), durability="normal") as engine,
             ):
                 results[name] = _measure(engine, options)
     results["loads"].append(load())
-    results["goals"] = [goal for name in options.engines for goal in _goals(name, results[name])]
+    results["goals"] = [goal for name in options.engines for goal in _judge_goals(name, results[name])]
     write_json(Path(options.output), results)
     _show(results, options.engines)
 
 
-def _options() -> argparse.Namespace:
+def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--atoms", type=int, nargs="+", default=list(ATOMS))
     parser.add_argument("--turns", type=int, nargs="+", default=list(TURNS))
@@ -95,7 +95,7 @@ def _options() -> argparse.Namespace:
 
 
 @contextmanager
-def _place(name: EngineName, folder: Path) -> Iterator[str]:
+def _open_folder(name: EngineName, folder: Path) -> Iterator[str]:
     if name == "sqlite":
         yield f"sqlite:///{folder}/context.db"
         return
@@ -123,35 +123,35 @@ def _measure(engine: longmind.Engine, options: argparse.Namespace) -> dict[str, 
     cases = {f"{atoms:,} atoms, {turns:,} turns": _fill(engine, atoms, turns)
              for atoms in options.atoms for turns in options.turns}  # fmt: skip
     engine.work()
-    whole = interleave({name: _whole(case) for name, case in cases.items()}, seconds=options.seconds)
+    whole = interleave({name: _time_whole(case) for name, case in cases.items()}, seconds=options.seconds)
     name, largest = list(cases.items())[-1]
     block = largest.build(recall_query=largest.asked[0], always_on_category_names=["identity"])
-    parts = interleave(_parts(largest, block), seconds=options.seconds)
+    parts = interleave(_time_parts(largest, block), seconds=options.seconds)
     return {"whole": whole, "parts of": name, "parts": parts, "tokens": block.tokens_estimated}
 
 
-def _whole(case: Case, **more: Any) -> Call:
+def _time_whole(case: Case, **more: Any) -> Call:
     asked = cycle(case.asked)
     return lambda: case.build(recall_query=next(asked), always_on_category_names=["identity"], **more)
 
 
-def _parts(case: Case, built: WorkingContext) -> dict[str, Call]:
+def _time_parts(case: Case, built: WorkingContext) -> dict[str, Call]:
     count, memory, asked = choose_counter("auto"), case.context.memory, cycle(case.asked)
     template = Templates().find(None)
     return {
-        "whole": _whole(case),
+        "whole": _time_whole(case),
         "recall": lambda: memory.recall_by_topic(case.space_id, next(asked), limit=8),
         "always-on": lambda: case.build(always_on_category_names=["identity"], recent_turns=0),
         "reading": lambda: case.build(),
         "counting": lambda: count(built.context_block),
-        "rendering": lambda: template.render(_sections(built)),
-        "tight": _whole(case, token_budget=built.tokens_estimated // 2),
-        "as of": _whole(case, known_at=built.built_at),
+        "rendering": lambda: template.render(_make_sections(built)),
+        "tight": _time_whole(case, token_budget=built.tokens_estimated // 2),
+        "as of": _time_whole(case, known_at=built.built_at),
     }
 
 
-def _sections(built: WorkingContext) -> list[Section]:
-    """What a context shows, made into lines anew."""
+def _make_sections(built: WorkingContext) -> list[Section]:
+    """Return the sections of a context, formatted again."""
     atoms = {atom.id: atom for atom in built.atoms_used}
     remembered = [
         Section(section.name, "memory", tuple(make_atom_piece(atoms[each]) for each in section.atom_ids))
@@ -161,7 +161,7 @@ def _sections(built: WorkingContext) -> list[Section]:
     return [*remembered, Section("turns", "turns", (make_turns_piece(built.messages),))]
 
 
-def _goals(engine: str, measured: dict[str, Any]) -> list[dict[str, Any]]:
+def _judge_goals(engine: str, measured: dict[str, Any]) -> list[dict[str, Any]]:
     whole = measured["whole"]
     names = list(whole)
     most = max(whole[name].p50_ms for name in names)

@@ -1,7 +1,7 @@
-"""Appending a turn and reading the last ten messages, beside plain `sqlite3` and `psycopg` doing the same.
+"""Appending a turn and reading the last ten messages, next to plain `sqlite3` and `psycopg`.
 
 The goal: on the median within twice the time of the plain statements, and as fast in a conversation of 100,000 turns
-as in one of 1,000. `./dev bench conversations --help` tells what can be chosen.
+as in one of 1,000. `./dev bench conversations --help` lists the options.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ QUICK = Plan(sizes=(20, 40), spreads=(1, 5), seconds=0.2)
 
 @dataclass(frozen=True)
 class Pair:
-    """Ours and its peer, in databases of their own on the same disk or server."""
+    """Longmind and its peer, in separate databases on the same disk or server."""
 
     ours: LongmindStore
     raw: RawStore
@@ -69,7 +69,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Place:
-    """Where pairs of databases are made."""
+    """A place for pairs of databases."""
 
     open: Callable[[str], AbstractContextManager[Pair]]
     settle: Callable[[], None]
@@ -78,7 +78,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Filled:
-    """Ours and its peer with so many turns in them, each side with the ids of its conversations."""
+    """Longmind and its peer filled with the same number of turns, with the ids of their conversations."""
 
     turns: int
     sides: dict[str, tuple[Store, list[str]]]
@@ -86,7 +86,7 @@ class Filled:
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured over growing sizes."""
+    """An operation that is measured at growing sizes."""
 
     engine: EngineName
     operation: Operation
@@ -105,18 +105,18 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """How many times as long as raw the median call took."""
+        """Our median divided by the raw one."""
         return round(self.ours.p50_ms / self.raw.p50_ms, 3)
 
     @property
     def rate(self) -> float:
-        """How many times as many calls as raw were done in a second."""
+        """Our calls per second divided by the raw ones."""
         return round(self.ours.per_second / self.raw.per_second, 3)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How many times as long the median call took at the larger size."""
+    """The median of the larger size divided by that of the smaller one."""
 
     case: Case
     smaller: int
@@ -137,41 +137,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
         disk = sync_cost(Path(folder))
         say(f"this disk makes 4 KB durable in {disk:.3f} ms; the load is {loads[0]}")
         for engine in plan.engines:
-            with place_for(engine, Path(folder)) as place:
+            with open_databases(engine, Path(folder)) as place:
                 for conversations in plan.spreads:
                     measured, durability[engine] = measure(engine, place, conversations, plan)
                     results += measured
                     loads.append(load())
-    grown = growth(results)
+    grown = compute_growth(results)
     print(report(results, grown))
     say(f"done in {time.perf_counter() - began:.0f} s")
     if output:
         facts |= {"loads": loads, "milliseconds_to_sync_4_kb": disk}
         facts |= {"durability": durability, "seconds_per_case": plan.seconds}
-        write_json(output, {"benchmark": "conversations", **facts, **as_json(results, grown)})
+        write_json(output, {"benchmark": "conversations", **facts, **to_json(results, grown)})
 
 
 # --- measuring -------------------------------------------------------------------------------
 
 
 @contextmanager
-def place_for(engine: EngineName, folder: Path) -> Iterator[Place]:
+def open_databases(engine: EngineName, folder: Path) -> Iterator[Place]:
     if engine == "sqlite":
-        yield Place(lambda name: _sqlite_pair(folder / name), settle=lambda: None)
+        yield Place(lambda name: _open_sqlite_pair(folder / name), settle=lambda: None)
         return
     with PostgresServer() as server:
-        yield Place(lambda name: _postgres_pair(server, name), settle=lambda: _settle(server))
+        yield Place(lambda name: _open_postgres_pair(server, name), settle=lambda: _settle(server))
 
 
 @contextmanager
-def _sqlite_pair(folder: Path) -> Iterator[Pair]:
+def _open_sqlite_pair(folder: Path) -> Iterator[Pair]:
     folder.mkdir()
     with closing(LongmindStore(f"sqlite:///{folder}/ours.db")) as ours, closing(RawSqlite(folder / "raw.db")) as raw:
         yield Pair(ours, raw)
 
 
 @contextmanager
-def _postgres_pair(server: PostgresServer, name: str) -> Iterator[Pair]:
+def _open_postgres_pair(server: PostgresServer, name: str) -> Iterator[Pair]:
     databases = [f"{name}_ours", f"{name}_raw"]
     ours_url, raw_url = map(server.create_database, databases)
     with closing(LongmindStore(ours_url)) as ours, closing(RawPostgres(raw_url)) as raw:
@@ -190,7 +190,7 @@ def _settle(server: PostgresServer) -> None:
 
 
 def fill(pair: Pair, conversations: int, turns: int) -> Filled:
-    """Bring new conversations to their size, and refuse to go on if that wrote anything but what appends write."""
+    """Fill new conversations; raise if that wrote other rows than appends would."""
     ours, raw = pair.ours.create(conversations), pair.raw.create(conversations)
     pair.ours.fill(ours, turns)
     pair.raw.fill(raw, turns)
@@ -201,13 +201,13 @@ def fill(pair: Pair, conversations: int, turns: int) -> Filled:
     for filled, appended in ((user, next_user), (answer, next_answer)):
         if filled.model_dump(exclude=places) != appended.model_dump(exclude=places):
             raise SystemExit(f"Filling wrote {filled}, and appending {appended}.")
-    if [(each.sequence, each.role, each.text) for each in messages] != pair.raw.spoken(raw[0]):
+    if [(each.sequence, each.role, each.text) for each in messages] != pair.raw.read_messages(raw[0]):
         raise SystemExit(f"The two sides read different messages: {messages} and {pair.raw.read(raw[0])}")
     return Filled(turns, {"ours": (pair.ours, ours), "raw": (pair.raw, raw)})
 
 
 def measure(engine: EngineName, place: Place, conversations: int, plan: Plan) -> tuple[list[Result], str]:
-    """Fill a pair of databases to each size, then time both operations in them; also tells how durable they are."""
+    """Fill a pair of databases to each size and time both operations; also return their durability settings."""
     with ExitStack() as stack:
         databases = []
         for turns in plan.sizes:
@@ -224,11 +224,11 @@ def time_case(case: Case, databases: Sequence[Filled], plan: Plan) -> list[Resul
     """The sizes take turns as well as the sides, so that the noise of a moment does not look like growth."""
     reads = case.operation == "get_messages"
     calls = {
-        (database.turns, side): _each_in_turn(store.read if reads else store.append, ids)
+        (database.turns, side): _cycle_calls(store.read if reads else store.append, ids)
         for database in databases
         for side, (store, ids) in database.sides.items()
     }
-    rows = [_rows_of_a_read(database) if reads else 2 for database in databases]
+    rows = [_count_rows_of_read(database) if reads else 2 for database in databases]
     timings = interleave(
         calls,
         callers=case.callers,
@@ -242,19 +242,19 @@ def time_case(case: Case, databases: Sequence[Filled], plan: Plan) -> list[Resul
     ]
 
 
-def _rows_of_a_read(database: Filled) -> int:
+def _count_rows_of_read(database: Filled) -> int:
     store, ids = database.sides["ours"]
     return len(store.read(ids[-1]))
 
 
-def _each_in_turn(operation: Callable[[str], object], ids: list[str]) -> Callable[[], object]:
+def _cycle_calls(operation: Callable[[str], object], ids: list[str]) -> Callable[[], object]:
     # Shuffled, but the same for both sides and in every run.
     order = cycle(random.Random(1).sample(ids, len(ids)))
     return lambda: operation(next(order))
 
 
-def growth(results: Sequence[Result]) -> list[Growth]:
-    """From each size to the next, and from the first to the last; only between calls that give as many rows."""
+def compute_growth(results: Sequence[Result]) -> list[Growth]:
+    """Compare each size with the next, and the first with the last, where calls return the same number of rows."""
     series: dict[tuple[Case, int], list[Result]] = {}
     for result in results:
         series.setdefault((result.case, result.rows), []).append(result)
@@ -275,10 +275,12 @@ def growth(results: Sequence[Result]) -> list[Growth]:
 
 
 def report(results: Sequence[Result], grown: Sequence[Growth]) -> str:
-    return "\n\n".join([_timings_table(results), _growth_table(grown), "\n".join([*_verdict(results, grown), *NOTES])])
+    return "\n\n".join(
+        [_format_timings(results), _format_growth(grown), "\n".join([*_format_verdict(results, grown), *NOTES])]
+    )
 
 
-def _timings_table(results: Sequence[Result]) -> str:
+def _format_timings(results: Sequence[Result]) -> str:
     headings = (
         "<engine", "<operation", "conversations", "callers", "turns", "rows",
         "ours p50", "p95", "p99", "per s", "raw p50", "p95", "p99", "per s", "p50 x raw", "per s x raw",
@@ -288,58 +290,58 @@ def _timings_table(results: Sequence[Result]) -> str:
         headings,
         (
             (
-                *_cells(each.case), each.turns, each.rows,
-                *_numbers(each.ours), *_numbers(each.raw), f"{each.ratio:.2f}", f"{each.rate:.2f}",
+                *_format_cells(each.case), each.turns, each.rows,
+                *_format_numbers(each.ours), *_format_numbers(each.raw), f"{each.ratio:.2f}", f"{each.rate:.2f}",
             )
             for each in ordered
         ),
     )  # fmt: skip
 
 
-def _growth_table(grown: Sequence[Growth]) -> str:
+def _format_growth(grown: Sequence[Growth]) -> str:
     return table(
         ("<engine", "<operation", "conversations", "callers", "turns from", "to", "ours x", "raw x"),
         (
-            (*_cells(each.case), each.smaller, each.larger, f"{each.ours:.2f}", f"{each.raw:.2f}")
+            (*_format_cells(each.case), each.smaller, each.larger, f"{each.ours:.2f}", f"{each.raw:.2f}")
             for each in grown
         ),
     )  # fmt: skip
 
 
-def _cells(case: Case) -> tuple[object, ...]:
+def _format_cells(case: Case) -> tuple[object, ...]:
     return case.engine, case.operation, case.conversations, case.callers
 
 
-def _numbers(timing: Timing) -> tuple[float, ...]:
+def _format_numbers(timing: Timing) -> tuple[float, ...]:
     return timing.p50_ms, timing.p95_ms, timing.p99_ms, timing.per_second
 
 
-def _verdict(results: Sequence[Result], grown: Sequence[Growth]) -> Iterator[str]:
+def _format_verdict(results: Sequence[Result], grown: Sequence[Growth]) -> Iterator[str]:
     slowest, fewest = max(results, key=lambda each: each.ratio), min(results, key=lambda each: each.rate)
     yield (
         f"p50 within {GOAL:g}x of raw: {sum(each.ratio <= GOAL for each in results)} of {len(results)} measurements; "
-        f"the furthest is {slowest.ratio:.2f}x ({_words(slowest.case)}, {slowest.turns:,} turns)."
+        f"the furthest is {slowest.ratio:.2f}x ({_describe(slowest.case)}, {slowest.turns:,} turns)."
     )
     yield (
         f"Calls per second at least {1 / GOAL:g}x of raw: {sum(each.rate >= 1 / GOAL for each in results)} of "
-        f"{len(results)}; the furthest is {fewest.rate:.2f}x ({_words(fewest.case)}, {fewest.turns:,} turns)."
+        f"{len(results)}; the furthest is {fewest.rate:.2f}x ({_describe(fewest.case)}, {fewest.turns:,} turns)."
     )
     if grown:
         steepest = max(grown, key=lambda each: each.ours)
         yield (
             f"Growth of p50 is {steepest.ours:.2f}x at most, where raw grew {steepest.raw:.2f}x "
-            f"({_words(steepest.case)}, {steepest.smaller:,} to {steepest.larger:,} turns)."
+            f"({_describe(steepest.case)}, {steepest.smaller:,} to {steepest.larger:,} turns)."
         )
 
 
-def _words(case: Case) -> str:
+def _describe(case: Case) -> str:
     return f"{case.engine}, {case.operation}, {case.conversations:,} conversation(s), {case.callers} caller(s)"
 
 
-def as_json(results: Sequence[Result], grown: Sequence[Growth]) -> dict[str, Any]:
+def to_json(results: Sequence[Result], grown: Sequence[Growth]) -> dict[str, Any]:
     return {
         "notes": NOTES,
-        "verdict": list(_verdict(results, grown)),
+        "verdict": list(_format_verdict(results, grown)),
         "results": [
             {
                 **asdict(each.case),
@@ -374,7 +376,9 @@ def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path | None]:
         description="Time append_turn and the last-10 read beside plain sqlite3 and psycopg.",
     )
     parser.add_argument("--engine", choices=("sqlite", "postgres", "both"), default="both")
-    parser.add_argument("--sizes", type=_sizes, metavar="N,N,…", help="turns at which to measure: 1000,10000,100000")
+    parser.add_argument(
+        "--sizes", type=_parse_sizes, metavar="N,N,…", help="turns at which to measure: 1000,10000,100000"
+    )
     parser.add_argument("--seconds", type=float, help="how long to time one operation, over all sizes")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
     parser.add_argument(
@@ -386,11 +390,11 @@ def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path | None]:
     if given.engine != "both":
         plan = replace(plan, engines=(given.engine,))
     plan = replace(plan, sizes=given.sizes or plan.sizes, seconds=given.seconds or plan.seconds)
-    # What is committed must be complete, so a partial run does not overwrite it by accident.
+    # The committed results must be complete, so a partial run must not overwrite them by accident.
     return plan, given.output or (OUTPUT if plan == default else None)
 
 
-def _sizes(text: str) -> tuple[int, ...]:
+def _parse_sizes(text: str) -> tuple[int, ...]:
     sizes = tuple(int(each) for each in text.split(","))
     if sizes[0] < 2 or any(larger <= smaller for smaller, larger in pairwise(sizes)):
         raise argparse.ArgumentTypeError("begin with 2 turns or more, and let each size be larger than the one before")

@@ -1,7 +1,7 @@
-"""How fast events are recorded, read back and found: timelines of 1,000 to 100,000 events inside a store of a million.
+"""The speed of recording, reading and finding events: timelines of 1,000 to 100,000 events inside a store of a million.
 
-Beside it stand plain `sqlite3` and `psycopg` doing the same inserts and reads, and AetherGraph's memory facade in an
-environment of its own. `./dev bench events --help` tells what can be chosen.
+Plain `sqlite3` and `psycopg` do the same inserts and reads, and AetherGraph's memory facade runs in an environment of
+its own. `./dev bench events --help` lists the options.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Filled:
-    """A timeline of ours and the plain one beside it, with as many events."""
+    """A timeline of Longmind and a plain one with the same number of events."""
 
     size: int
     ours: OurTimeline
@@ -67,7 +67,7 @@ class Filled:
 
 
 def main() -> None:
-    options = _options()
+    options = _read_options()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="longmind-bench-", dir=options.folder)))
         results: dict[str, Any] = {
@@ -82,22 +82,22 @@ def main() -> None:
         results["peers"], results["peers skipped"] = ask_peers(asked, Path(options.peers), folder, order)
         for name in options.engines:
             _say(f"{name}: filling a store of {options.store:,} events")
-            with _place(name, folder) as (url, raw):
+            with _open_folder(name, folder) as (url, raw):
                 results[name] = _measure(name, url, raw, folder, options)
         results["load after"] = load()
-    results["growth"] = _growth(results)
-    results["goals"] = _goals(results)
+    results["growth"] = _compute_growth(results)
+    results["goals"] = _judge_goals(results)
     if options.output:
         write_json(Path(options.output), results)
     _show(results)
 
 
-def _options() -> argparse.Namespace:
+def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./dev bench events", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--store", type=int, default=1_000_000, help="events in the whole store")
-    parser.add_argument("--sizes", type=_positive, nargs="+", default=list(SIZES), help="events in the timelines")
+    parser.add_argument("--sizes", type=_parse_positive, nargs="+", default=list(SIZES), help="events in the timelines")
     parser.add_argument("--engines", nargs="+", choices=get_args(EngineName), default=list(get_args(EngineName)))
     parser.add_argument("--seconds", type=float, default=10.0, help="how long to time one operation at all sizes")
     parser.add_argument("--folder", help="where to put databases; the default is the system's temporary folder")
@@ -113,7 +113,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _positive(written: str) -> int:
+def _parse_positive(written: str) -> int:
     number = int(written)
     if number < 1:
         raise argparse.ArgumentTypeError("a timeline needs events")
@@ -121,7 +121,7 @@ def _positive(written: str) -> int:
 
 
 @contextmanager
-def _place(name: EngineName, folder: Path) -> Iterator[tuple[str, RawStore]]:
+def _open_folder(name: EngineName, folder: Path) -> Iterator[tuple[str, RawStore]]:
     if name == "sqlite":
         with closing(RawSqlite(folder / "raw.db")) as raw:
             yield f"sqlite:///{folder}/events.db", raw
@@ -186,14 +186,14 @@ def _measure(name: EngineName, url: str, raw: RawStore, folder: Path, options: a
         if name == "postgres":
             _settle(url)
         measured: Timings = {}
-        for operation, contenders in _operations(filled).items():
+        for operation, contenders in _list_operations(filled).items():
             _say(f"{name}: {operation}")
             measured[operation] = _time(contenders, operation, options)
         return measured
 
 
 def _embed(engine: longmind.Engine, filled: Sequence[Filled]) -> None:
-    """Have all vectors made, as workers do after the first search: what is timed is searching."""
+    """Compute all vectors, as workers do after the first search, so that only searching is timed."""
     for each in filled:
         each.ours.search(each.asked[0], "hybrid")
     engine.work()
@@ -208,8 +208,8 @@ def _settle(url: str) -> None:
 Contenders = dict[tuple[str, int], Callable[[], object]]
 
 
-def _operations(filled: Sequence[Filled]) -> dict[str, Contenders]:
-    """What is timed; reads come first, so that all sizes are read as they were filled."""
+def _list_operations(filled: Sequence[Filled]) -> dict[str, Contenders]:
+    """Return the timed operations; reads come first, so that all sizes are read as they were filled."""
     sides: list[tuple[str, Callable[[Filled], Timeline]]] = [
         ("ours", lambda each: each.ours),
         ("mirror", lambda each: each.mirrored),
@@ -217,21 +217,21 @@ def _operations(filled: Sequence[Filled]) -> dict[str, Contenders]:
     ]
     return {
         "recent": {(side, each.size): of(each).recent for side, of in sides if side != "mirror" for each in filled},
-        "search lexical": {("ours", each.size): _searching(each, "lexical") for each in filled},
-        "search hybrid": {("ours", each.size): _searching(each, "hybrid") for each in filled},
-        "record": {(side, each.size): _recording(of(each)) for side, of in sides for each in filled},
+        "search lexical": {("ours", each.size): _make_searches(each, "lexical") for each in filled},
+        "search hybrid": {("ours", each.size): _make_searches(each, "hybrid") for each in filled},
+        "record": {(side, each.size): _make_records(of(each)) for side, of in sides for each in filled},
         "record, recent": {
-            (side, each.size): _recording_and_reading(of(each))
+            (side, each.size): _make_records_and_reads(of(each))
             for side, of in sides
             if side != "mirror"
             for each in filled
         },
-        "record_many": {(side, each.size): _recording_many(of(each)) for side, of in sides for each in filled},
+        "record_many": {(side, each.size): _make_batches(of(each)) for side, of in sides for each in filled},
     }
 
 
-def _together(contenders: Contenders, operation: str) -> list[Contenders]:
-    """Who is timed in turns with whom. The mirror takes so long for many that the others would be called too seldom."""
+def _group_contenders(contenders: Contenders, operation: str) -> list[Contenders]:
+    """Group the contenders that take turns. A slow mirror gets its own group, so that the others are called enough."""
     if operation != "record_many":
         return [contenders]
     return [
@@ -240,22 +240,22 @@ def _together(contenders: Contenders, operation: str) -> list[Contenders]:
     ]
 
 
-def _searching(filled: Filled, mode: str) -> Callable[[], object]:
+def _make_searches(filled: Filled, mode: str) -> Callable[[], object]:
     asked = cycle(random.Random(mode).sample(filled.asked, len(filled.asked)))
     return lambda: filled.ours.search(next(asked), mode)
 
 
-def _recording(timeline: Timeline) -> Callable[[], object]:
+def _make_records(timeline: Timeline) -> Callable[[], object]:
     texts = cycle(facts("new events", 1_000))
     return lambda: timeline.record(next(texts))
 
 
-def _recording_and_reading(timeline: Timeline) -> Callable[[], object]:
-    record = _recording(timeline)
+def _make_records_and_reads(timeline: Timeline) -> Callable[[], object]:
+    record = _make_records(timeline)
     return lambda: (record(), timeline.recent())
 
 
-def _recording_many(timeline: Timeline) -> Callable[[], object]:
+def _make_batches(timeline: Timeline) -> Callable[[], object]:
     texts = facts("many events", BATCH)
     return lambda: timeline.record_many(texts)
 
@@ -268,7 +268,7 @@ def _time(contenders: Contenders, operation: str, options: argparse.Namespace) -
         "record_many": {"calls_per_round": 1, "most_calls": 40},
     }
     found: dict[str, dict[str, Timing]] = {}
-    for some in _together(contenders, operation):
+    for some in _group_contenders(contenders, operation):
         timings = interleave(some, seconds=options.seconds, **bounds.get(operation, {"calls_per_round": 5}))
         for (side, size), timing in timings.items():
             found.setdefault(side, {})[str(size)] = timing
@@ -278,8 +278,8 @@ def _time(contenders: Contenders, operation: str, options: argparse.Namespace) -
 # --- the answer ------------------------------------------------------------------------------
 
 
-def _growth(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """How many times as long the median call takes in the largest timeline as in the smallest."""
+def _compute_growth(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """Divide the median of the largest timeline by that of the smallest."""
     return [
         {
             "engine": engine,
@@ -297,29 +297,29 @@ def _growth(results: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _goals(results: dict[str, Any]) -> list[dict[str, Any]]:
+def _judge_goals(results: dict[str, Any]) -> list[dict[str, Any]]:
     goals = []
     for engine in get_args(EngineName):
         for size, timing in results.get(engine, {}).get("recent", {}).get("ours", {}).items():
-            goals.append(_goal(f"{engine} recent({RECENT}) p50 ms at {int(size):,}", timing.p50_ms, RECENT_GOAL_MS))
+            goals.append(_judge(f"{engine} recent({RECENT}) p50 ms at {int(size):,}", timing.p50_ms, RECENT_GOAL_MS))
         for operation in ("record", "record_many"):
             sides = results.get(engine, {}).get(operation, {})
             for size, timing in sides.get("ours", {}).items():
                 times = timing.p50_ms / sides["raw"][size].p50_ms
-                goals.append(_goal(f"{engine} {operation} p50 x raw at {int(size):,}", times, RAW_GOAL))
+                goals.append(_judge(f"{engine} {operation} p50 x raw at {int(size):,}", times, RAW_GOAL))
     for each in results["growth"]:
         if (each["operation"], each["contender"]) == ("recent", "ours"):
-            goals.append(_goal(f"{each['engine']} recent({RECENT}) growth", each["times"], FLAT_GOAL))
+            goals.append(_judge(f"{each['engine']} recent({RECENT}) growth", each["times"], FLAT_GOAL))
     return goals
 
 
-def _goal(what: str, reached: float, most: float) -> dict[str, Any]:
+def _judge(what: str, reached: float, most: float) -> dict[str, Any]:
     return {"goal": what, "reached": round(reached, 3), "bound": f"<= {most:g}", "passed": reached <= most}
 
 
 def _show(results: dict[str, Any]) -> None:
     headings = ("<engine", "<operation", "<contender", "events", "calls", "p50 ms", "p95", "p99", "per s", "events/s")
-    print(table(headings, _rows(results)))
+    print(table(headings, _list_rows(results)))
     for name, peer in results["peers"].items():
         print(f"{name}: {', '.join(f'{package} {version}' for package, version in peer['versions'].items())}")
         for size, reason in peer["left_out"].items():
@@ -328,28 +328,28 @@ def _show(results: dict[str, Any]) -> None:
             print(f"{name}: {note}")
     growth = [tuple(each.values()) for each in results["growth"]]
     print(table(("<engine", "<operation", "<contender", "events from", "to", "p50 x"), growth))
-    goals = [(each["goal"], each["reached"], each["bound"], _verdict(each)) for each in results["goals"]]
+    goals = [(each["goal"], each["reached"], each["bound"], _format_verdict(each)) for each in results["goals"]]
     print(table(("<goal", "reached", "<bound", "<"), goals))
     print("\n".join(NOTES))
 
 
-def _verdict(goal: dict[str, Any]) -> str:
+def _format_verdict(goal: dict[str, Any]) -> str:
     return "pass" if goal["passed"] else "FAIL"
 
 
-def _rows(results: dict[str, Any]) -> Iterator[Sequence[object]]:
+def _list_rows(results: dict[str, Any]) -> Iterator[Sequence[object]]:
     for engine in get_args(EngineName):
         for operation, sides in results.get(engine, {}).items():
             for side, sizes in sides.items():
                 for size, timing in sizes.items():
-                    yield _row(engine, operation, side, size, timing)
+                    yield _format_row(engine, operation, side, size, timing)
     for name, peer in results["peers"].items():
         for size, operations in peer["timings"].items():
             for operation, timing in operations.items():
-                yield _row("", operation, name, size, Timing(**timing))
+                yield _format_row("", operation, name, size, Timing(**timing))
 
 
-def _row(engine: str, operation: str, side: str, size: str, timing: Timing) -> Sequence[object]:
+def _format_row(engine: str, operation: str, side: str, size: str, timing: Timing) -> Sequence[object]:
     events = round(timing.per_second * BATCH) if operation == "record_many" else ""
     figures = (timing.calls, timing.p50_ms, timing.p95_ms, timing.p99_ms, timing.per_second)
     return (engine, operation, side, int(size), *figures, events)

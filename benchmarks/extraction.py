@@ -1,6 +1,6 @@
-"""What extraction makes of conversations, and how fast: `./dev bench extraction --data ../shared/bench`.
+"""The quality and the speed of extraction: `./dev bench extraction --data ../shared/bench`.
 
-The speed is that of the rules alone, in messages for each second of one core, without vectors and without the store.
+The speed is that of the rules alone, in messages per second of one core, without vectors and without the store.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _ROUNDS = 3
 
 
 def main() -> None:
-    options = _options()
+    options = _read_options()
     settings = load_settings({"embedder": options.embedder})
     setup = EvaluationSetup.from_settings(settings, _say)
     results: dict[str, Any] = {"environment": environment("longmind", "numpy"), "load before": load()}
-    results["rules"] = _speed(options.data)
+    results["rules"] = _measure_speed(options.data)
     results |= measure_extraction(options.data, setup, options.corpora)
     for name, speed in results["rules"].items():
         each = {"goal": f"{name}: messages per second", "bound": f">= {SPEED_GOAL}", "reached": speed}
@@ -41,22 +41,22 @@ def main() -> None:
     _show(results)
 
 
-def _options() -> argparse.Namespace:
+def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/bench"), help="a folder of conversations")
-    parser.add_argument("--corpora", type=int, help="only the first so many histories of each set")
-    parser.add_argument("--embedder", help="whose vectors: vendor:model, auto or none")
+    parser.add_argument("--corpora", type=int, help="only the first N histories of each set")
+    parser.add_argument("--embedder", help="the source of vectors: vendor:model, auto or none")
     parser.add_argument("--output", default=str(OUTPUT))
     return parser.parse_args()
 
 
-def _speed(folder: Path) -> dict[str, int]:
-    """Messages that the rules read in a second of one core, each set on its own: the best of a few rounds."""
+def _measure_speed(folder: Path) -> dict[str, int]:
+    """Return the messages per second of one core that the rules read, for each set: the best of a few rounds."""
     extractor = RulesExtractor()
     speeds = {}
     for dataset in read_datasets(folder):
         sessions = {session.id: session for corpus in dataset.corpora.values() for session in corpus}
-        talks = [messages_of(session) for session in sessions.values()]
+        talks = [to_source_messages(session) for session in sessions.values()]
         taken = []
         for _ in range(_ROUNDS):
             began = time.process_time()
@@ -67,7 +67,7 @@ def _speed(folder: Path) -> dict[str, int]:
     return speeds
 
 
-def messages_of(session: Session) -> list[SourceMessage]:
+def to_source_messages(session: Session) -> list[SourceMessage]:
     first = session.turns[0].speaker
     return [
         SourceMessage(

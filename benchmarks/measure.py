@@ -1,4 +1,4 @@
-"""What all benchmarks share: interleaved timing, percentiles, plain tables and the file of results."""
+"""Shared parts of all benchmarks: interleaved timing, percentiles, plain tables and the file of results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Name = TypeVar("Name")
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one call took, over many of them, and how many were done in a second by all callers together."""
+    """Percentiles of the duration of a call, and the calls per second of all callers together."""
 
     calls: int
     p50_ms: float
@@ -37,7 +37,7 @@ class Timing:
 
 @dataclass
 class Spent:
-    """The seconds that each call took, and that all of them took together."""
+    """The seconds of each call, and of all calls together."""
 
     times: list[float] = field(default_factory=list)
     elapsed: float = 0.0
@@ -56,7 +56,7 @@ class Spent:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest of the values that is not exceeded by this percentage of them."""
+    """Return the smallest value that this percentage of the values does not exceed."""
     ordered = sorted(values)
     rank = -(-len(ordered) * percent // 100)
     return ordered[max(0, int(rank) - 1)]
@@ -70,14 +70,14 @@ def interleave(
     calls_per_round: int = 20,
     most_calls: int | None = None,
 ) -> dict[Name, Timing]:
-    """Time each contender: see `in_turns`."""
-    turns = in_turns(
+    """Time each contender: see `time_in_turns`."""
+    turns = time_in_turns(
         contenders, callers=callers, seconds=seconds, calls_per_round=calls_per_round, most_calls=most_calls
     )
     return {name: spent.timing for name, spent in turns.items()}
 
 
-def in_turns(
+def time_in_turns(
     contenders: Mapping[Name, Call],
     *,
     callers: int = 1,
@@ -88,8 +88,8 @@ def in_turns(
     """Time each contender in short rounds that take turns, so that the noise of a shared machine hits all of them.
 
     A round is `calls_per_round` calls by each of the `callers`, which are threads that start together. The first one
-    warms up (connections, prepared statements) and is not counted. It ends after so many seconds in all, or before a
-    contender would be called more than `most_calls` times.
+    warms up (connections, prepared statements) and is not counted. It ends after `seconds`, or before a contender
+    would be called more than `most_calls` times.
     """
     names = list(contenders)
     spent = {name: Spent() for name in names}
@@ -103,8 +103,7 @@ def in_turns(
                 times, duration = _round(pool, contenders[name], callers, calls_per_round)
                 if number > 0:
                     spent[name].add(times, duration)
-            # Whoever comes after whom finds the caches, and a log that is due to be emptied, as the other has left
-            # them: so the order is another one each time.
+            # A contender finds the caches and a nearly full log as the one before left them, so the order changes.
             order.shuffle(names)
             called = (number + 1) * callers * calls_per_round
             used_up = most_calls is not None and called + callers * calls_per_round > most_calls
@@ -133,7 +132,7 @@ def _round(pool: ThreadPoolExecutor, call: Call, callers: int, calls: int) -> tu
 
 
 def sync_cost(folder: Path, writes: int = 100) -> float:
-    """The milliseconds in which this disk makes 4 KB durable: the floor under every durable write."""
+    """Measure the milliseconds in which this disk makes 4 KB durable: the floor under every durable write."""
     path = folder / "sync-cost"
     times = []
     with path.open("wb", buffering=0) as file:
@@ -147,8 +146,8 @@ def sync_cost(folder: Path, writes: int = 100) -> float:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows as aligned text; numbers to the right, a heading with a leading `<` to the left."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    """Format rows as aligned text: to the right, or to the left under a heading that begins with `<`."""
+    cells = [[_format_cell(value) for value in row] for row in rows]
     titles = [heading.removeprefix("<") for heading in headings]
     widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
     sides = ["<" if heading.startswith("<") else ">" for heading in headings]
@@ -159,7 +158,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     )
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value >= 1000 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -172,14 +171,14 @@ def environment(*packages: str) -> dict[str, Any]:
         "machine": {
             "system": platform.system(),
             "architecture": platform.machine(),
-            "processor": _processor(),
+            "processor": _read_processor_name(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         },
-        "versions": {"python": platform.python_version(), **_versions(packages)},
+        "versions": {"python": platform.python_version(), **_find_versions(packages)},
     }
 
 
-def _versions(packages: Iterable[str]) -> dict[str, str]:
+def _find_versions(packages: Iterable[str]) -> dict[str, str]:
     versions = {}
     for package in packages:
         with suppress(PackageNotFoundError):
@@ -188,11 +187,11 @@ def _versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def load() -> float:
-    """How many processes wanted a core in the last minute. A busy machine makes contenders look more alike."""
+    """Return the load of the last minute. A busy machine makes contenders look more alike."""
     return round(os.getloadavg()[0], 1)
 
 
-def _processor() -> str:
+def _read_processor_name() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -201,17 +200,17 @@ def _processor() -> str:
 
 
 def write_json(path: Path, results: Mapping[str, Any]) -> None:
-    """Write it with one line for each entry of a list, so that a change from run to run can be read."""
-    entries = ",\n".join(f"{json.dumps(name)}: {_json(value)}" for name, value in results.items())
+    """Write results with one line per list entry, so that the differences between two runs can be read."""
+    entries = ",\n".join(f"{json.dumps(name)}: {_format_json(value)}" for name, value in results.items())
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside it first: what was kept before must not be lost by who is interrupted here.
+    # Written to another file first, so that an interruption cannot destroy the previous results.
     beside = path.with_name(f"{path.name}.new")
     beside.write_text(f"{{\n{entries}\n}}\n", "utf-8")
     beside.replace(path)
 
 
-def _json(value: object) -> str:
+def _format_json(value: object) -> str:
     if isinstance(value, list | tuple) and not all(isinstance(each, int | float) for each in value):
-        lines = ",\n  ".join(map(_json, value))
+        lines = ",\n  ".join(map(_format_json, value))
         return f"[\n  {lines}\n]"
     return json.dumps(value, default=asdict, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""How fast memory is found and added: spaces of 1,000, 10,000 and 100,000 atoms inside a store of a million.
+"""The speed of recalling and adding facts: spaces of 1,000, 10,000 and 100,000 atoms inside a store of a million.
 
-Beside it stand numpy on the same vectors, an exact scan by pgvector, and other memory stores, each in an environment
-of its own. `./dev bench recall --help` tells what can be chosen.
+It is compared with numpy on the same vectors, an exact scan by pgvector, and other memory stores in environments of
+their own. `./dev bench recall --help` lists the options.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ import psutil
 import psycopg
 
 import longmind
-from benchmarks._peers import PEERS, Peer, Skipped, ask_peers, asked_peer
+from benchmarks._peers import PEERS, Peer, Skipped, ask_peers, measure_peer
 from benchmarks._recall_data import DIMENSION, CheapEmbedder, facts, questions, vectors_of
 from benchmarks.measure import (
     RESULTS,
     Spent,
     Timing,
     environment,
-    in_turns,
     interleave,
     load,
     percentile,
     sync_cost,
     table,
+    time_in_turns,
     write_json,
 )
 from harness.postgres import PostgresServer
@@ -108,20 +108,20 @@ def main() -> None:
         results: dict[str, Any] = {
             "environment": environment("longmind", "numpy", "apsw", "psycopg", "simsimd"),
             "load before": load(),
-            "store": _stored(options),
+            "store": _count_stored(options),
             "sync_ms": sync_cost(folder),
             "notes": list(NOTES),
         }
-        results["numpy"] = _numpy(options)
+        results["numpy"] = _measure_numpy(options)
         peers, skipped, rival = _ask_peers(options, folder, stack)
         for name in options.engines:
-            _say(f"{name}: filling a store of {_stored(options):,} atoms")
-            with _place(name, folder) as url:
+            _say(f"{name}: filling a store of {_count_stored(options):,} atoms")
+            with _open_folder(name, folder) as url:
                 results[name] = _measure(name, url, options, rival)
         results["peers"] = peers
         results["peers skipped"] = skipped
         results["load after"] = load()
-    results["goals"] = _goals(results)
+    results["goals"] = _judge_goals(results)
     write_json(Path(options.output), results)
     _show(results)
 
@@ -129,17 +129,17 @@ def main() -> None:
 def _ask_peers(
     options: argparse.Namespace, folder: Path, stack: ExitStack
 ) -> tuple[dict[str, Any], dict[str, str], Peer | None]:
-    """The answers of the peers, why others gave none, and the rival, which stays to be measured in turns with ours."""
+    """Return the answers of the peers, the reasons of skipped ones, and the rival that takes turns with Longmind."""
     if options.no_peers:
         return {}, dict.fromkeys(PEER_NAMES, "it was not asked, by --no-peers"), None
     environments = Path(options.peers)
     order = {
         "sizes": options.sizes,
-        "others": _others(options),
+        "others": _count_others(options),
         "seconds": options.seconds,
         "fill_seconds": options.peer_fill_seconds,
     }
-    rival = stack.enter_context(asked_peer(RIVAL, environments, folder, {**order, "stays": True}))
+    rival = stack.enter_context(measure_peer(RIVAL, environments, folder, {**order, "stays": True}))
     answers, skipped = ask_peers([name for name in PEER_NAMES if name != RIVAL], environments, folder, order)
     if isinstance(rival, Skipped):
         return answers, {RIVAL: rival.reason, **skipped}, None
@@ -151,10 +151,13 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
         prog="./dev bench recall", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--store", type=_positive, default=1_000_000, help="atoms in the whole store, which has all spaces at least"
+        "--store",
+        type=_parse_positive,
+        default=1_000_000,
+        help="atoms in the whole store, which has all spaces at least",
     )
     parser.add_argument(
-        "--sizes", type=_positive, nargs="+", default=list(SIZES), help="atoms in the spaces that are asked"
+        "--sizes", type=_parse_positive, nargs="+", default=list(SIZES), help="atoms in the spaces that are asked"
     )
     parser.add_argument("--engines", nargs="+", choices=("sqlite", "postgres"), default=["sqlite", "postgres"])
     parser.add_argument("--seconds", type=float, default=6.0, help="how long to time one operation")
@@ -176,7 +179,7 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
     return options
 
 
-def _positive(written: str) -> int:
+def _parse_positive(written: str) -> int:
     number = int(written)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is less than one atom")
@@ -184,7 +187,7 @@ def _positive(written: str) -> int:
 
 
 @contextmanager
-def _place(name: EngineName, folder: Path) -> Iterator[str]:
+def _open_folder(name: EngineName, folder: Path) -> Iterator[str]:
     if name == "sqlite":
         yield f"sqlite:///{folder}/recall.db"
         return
@@ -199,14 +202,14 @@ def _open(url: str, real: object = None) -> longmind.Engine:
 # --- filling ---------------------------------------------------------------------------------
 
 
-def _others(options: argparse.Namespace) -> int:
-    """How many atoms are of other users than those who are asked about."""
-    others: int = _stored(options) - sum(options.sizes)
+def _count_others(options: argparse.Namespace) -> int:
+    """Return the number of atoms of other users."""
+    others: int = _count_stored(options) - sum(options.sizes)
     return others
 
 
-def _stored(options: argparse.Namespace) -> int:
-    """How many atoms there are in all: as many as were asked for, or those of the spaces if they are more."""
+def _count_stored(options: argparse.Namespace) -> int:
+    """Return the number of all atoms: the requested number, or that of the spaces if it is larger."""
     stored: int = max(options.store, sum(options.sizes))
     return stored
 
@@ -215,7 +218,7 @@ def _fill(url: str, options: argparse.Namespace) -> tuple[Filled, dict[str, Any]
     began = time.perf_counter()
     engine = _open(url)
     spaces, asked, added = {}, {}, 0
-    others = _others(options)
+    others = _count_others(options)
     users = [(f"user {size}", size) for size in options.sizes]
     # The measured spaces come in the middle, so that they are neither the oldest nor the newest rows.
     bystanders = [
@@ -227,7 +230,7 @@ def _fill(url: str, options: argparse.Namespace) -> tuple[Filled, dict[str, Any]
         space = context.memory.create_memory_space("memory").id
         texts = facts(user, size)
         for start in range(0, size, BATCH):
-            added += len(context.memory.add_atoms(space, [_atom(text) for text in texts[start : start + BATCH]]))
+            added += len(context.memory.add_atoms(space, [_make_atom(text) for text in texts[start : start + BATCH]]))
         if user.startswith("user"):
             spaces[size] = space
             asked[size] = questions(user, texts, QUESTIONS)
@@ -236,7 +239,7 @@ def _fill(url: str, options: argparse.Namespace) -> tuple[Filled, dict[str, Any]
     return Filled(engine, url, spaces, asked), filling
 
 
-def _atom(text: str) -> dict[str, Any]:
+def _make_atom(text: str) -> dict[str, Any]:
     return {"text": text, "category": KIND, "trust": "user"}
 
 
@@ -247,28 +250,28 @@ def _measure(name: EngineName, url: str, options: argparse.Namespace, rival: Pee
     filled, filling = _fill(url, options)
     try:
         _settle(name, url)
-        cold, per_atom = _cold(filled)
+        cold, per_atom = _measure_cold(filled)
         _say(f"{name}: recall")
-        asking = _asking_all(filled, filled.engine)
+        asking = _make_recalls_of_all(filled, filled.engine)
         for ask in asking.values():
             for _ in range(WARMING):
                 ask()
-        recall, recall_of_rival = _beside(rival, asking, options.seconds)
-        add, add_of_rival = _beside(rival, {"add": _adding(filled)}, options.seconds / 2)
+        recall, recall_of_rival = _measure_in_turns(rival, asking, options.seconds)
+        add, add_of_rival = _measure_in_turns(rival, {"add": _make_adds(filled)}, options.seconds / 2)
         measured = {
             "filling": filling,
             "recall": recall,
             "cold_ms": cold,
             "bytes_per_cached_atom": per_atom,
-            "recall_after_write": _after_write(filled, options.seconds / 3),
-            **_with_embedding(filled, options.seconds),
+            "recall_after_write": _measure_after_write(filled, options.seconds / 3),
+            **_measure_with_embedding(filled, options.seconds),
             "add_atom": add["add"],
-            "add_atoms_per_second": _bulk(filled),
+            "add_atoms_per_second": _measure_bulk(filled),
             **({"rival": {"recall": recall_of_rival, **add_of_rival}} if rival is not None else {}),
         }
         if name == "postgres":
             _say("pgvector: exact scan of the same vectors")
-            measured["pgvector"] = _pgvector(url, options)
+            measured["pgvector"] = _measure_pgvector(url, options)
         return measured
     finally:
         filled.engine.close()
@@ -281,30 +284,30 @@ def _settle(name: EngineName, url: str) -> None:
             connection.execute("CHECKPOINT")
 
 
-def _beside(
+def _measure_in_turns(
     rival: Peer | None, contenders: dict[str, Callable[[], object]], seconds: float
 ) -> tuple[dict[str, Timing], dict[str, Timing]]:
-    """Ours and the rival, measured in turns."""
+    """Measure Longmind and the rival in turns."""
     ours, theirs = ({name: Spent() for name in contenders} for _ in range(2))
     each = seconds / SLICES / len(contenders)
     for _ in range(SLICES):
         for name, call in contenders.items():
             calls = LONG_ROUND if name in QUICK else SHORT_ROUND
-            ours[name].join(in_turns({name: call}, seconds=each, calls_per_round=calls)[name])
+            ours[name].join(time_in_turns({name: call}, seconds=each, calls_per_round=calls)[name])
             if rival is not None:
                 theirs[name].join(rival.measure(name, each, calls))
-    return _timings(ours), _timings(theirs)
+    return _list_timings(ours), _list_timings(theirs)
 
 
-def _timings(spent: dict[str, Spent]) -> dict[str, Timing]:
+def _list_timings(spent: dict[str, Spent]) -> dict[str, Timing]:
     return {name: each.timing for name, each in spent.items() if each.times}
 
 
-def _asking_all(filled: Filled, engine: longmind.Engine) -> dict[str, Callable[[], object]]:
-    return {str(size): _asking(filled, engine, size) for size in filled.spaces}
+def _make_recalls_of_all(filled: Filled, engine: longmind.Engine) -> dict[str, Callable[[], object]]:
+    return {str(size): _make_recalls(filled, engine, size) for size in filled.spaces}
 
 
-def _asking(filled: Filled, engine: longmind.Engine, size: int) -> Callable[[], object]:
+def _make_recalls(filled: Filled, engine: longmind.Engine, size: int) -> Callable[[], object]:
     memory = filled.context(engine, size).memory
     space = filled.spaces[size]
     asked = cycle(filled.asked[size])
@@ -315,17 +318,17 @@ def _asking(filled: Filled, engine: longmind.Engine, size: int) -> Callable[[], 
     return ask
 
 
-def _cold(filled: Filled) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
-    """The first recall of a space in a fresh engine, and what that space then takes in memory."""
+def _measure_cold(filled: Filled) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
+    """Measure the first recall of each space in a new engine, and the memory that it then takes."""
     times: dict[int, float] = {}
     sizes: dict[int, dict[str, int]] = {}
     for size in filled.spaces:
         tries = []
         for _ in range(3):
             with _open(filled.url) as engine:
-                # A small space first: what is measured is the loading of memory, not that of code.
-                _warm(engine)
-                ask = _asking(filled, engine, size)
+                # A small space first, so that loading of memory is measured and not loading of code.
+                _measure_warm(engine)
+                ask = _make_recalls(filled, engine, size)
                 gc.collect()
                 resident = psutil.Process().memory_info().rss
                 began = time.perf_counter()
@@ -338,15 +341,15 @@ def _cold(filled: Filled) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
     return times, sizes
 
 
-def _warm(engine: longmind.Engine) -> None:
+def _measure_warm(engine: longmind.Engine) -> None:
     memory = engine.context(tenant_id="bench", app_id="recall", user_id="warm").memory
     space = memory.create_memory_space("memory").id
-    memory.add_atom(space, _atom("Something to begin with."))
+    memory.add_atom(space, _make_atom("Something to begin with."))
     memory.recall_by_topic(space, "something")
 
 
-def _after_write(filled: Filled, seconds: float) -> dict[int, Timing]:
-    """Recall that has to take in an atom which was added since the last one; the adding is not counted."""
+def _measure_after_write(filled: Filled, seconds: float) -> dict[int, Timing]:
+    """Measure a recall after an atom was added; the addition itself is not counted."""
     timings = {}
     for size, space in filled.spaces.items():
         memory = filled.context(filled.engine, size).memory
@@ -354,7 +357,7 @@ def _after_write(filled: Filled, seconds: float) -> dict[int, Timing]:
         spent: list[float] = []
         deadline = time.perf_counter() + seconds / len(filled.spaces)
         for number in count():
-            memory.add_atom(space, _atom(f"Fact number {number} was added later on."))
+            memory.add_atom(space, _make_atom(f"Fact number {number} was added later on."))
             before = time.perf_counter()
             memory.recall_by_topic(space, next(asked), limit=TOP)
             spent.append(time.perf_counter() - before)
@@ -365,29 +368,33 @@ def _after_write(filled: Filled, seconds: float) -> dict[int, Timing]:
     return timings
 
 
-def _with_embedding(filled: Filled, seconds: float) -> dict[str, Any]:
+def _measure_with_embedding(filled: Filled, seconds: float) -> dict[str, Any]:
     folder = Path(load_settings({}).models_folder)
     model = MODELS[DEFAULT_MODEL]
     if not is_present(model, folder):
         _say("the local model is not here; recall with embedding is left out")
         return {}
     with _open(filled.url, LocalEmbedder(model, folder)) as engine:
-        return {"recall_with_embedding": interleave(_asking_all(filled, engine), seconds=seconds, calls_per_round=50)}
+        return {
+            "recall_with_embedding": interleave(
+                _make_recalls_of_all(filled, engine), seconds=seconds, calls_per_round=50
+            )
+        }
 
 
-def _adding(filled: Filled) -> Callable[[], object]:
+def _make_adds(filled: Filled) -> Callable[[], object]:
     memory = filled.context(filled.engine, 0).memory
     space = memory.create_memory_space("memory").id
     numbers = count()
-    return lambda: memory.add_atom(space, _atom(f"Fact number {next(numbers)} is kept."))
+    return lambda: memory.add_atom(space, _make_atom(f"Fact number {next(numbers)} is kept."))
 
 
-def _bulk(filled: Filled) -> int:
+def _measure_bulk(filled: Filled) -> int:
     memory = filled.context(filled.engine, 0).memory
     space = memory.create_memory_space("bulk").id
     rates = []
     for number in range(5):
-        atoms = [_atom(text) for text in facts(f"bulk {number}", BATCH)]
+        atoms = [_make_atom(text) for text in facts(f"bulk {number}", BATCH)]
         began = time.perf_counter()
         memory.add_atoms(space, atoms)
         rates.append(BATCH / (time.perf_counter() - began))
@@ -397,23 +404,23 @@ def _bulk(filled: Filled) -> int:
 # --- the others ------------------------------------------------------------------------------
 
 
-def _numpy(options: argparse.Namespace) -> dict[str, Timing]:
-    """A product of a matrix and a vector, and the best of it: the least that any search of vectors does."""
+def _measure_numpy(options: argparse.Namespace) -> dict[str, Timing]:
+    """Measure a matrix-vector product and its best entries: the minimum of any vector search."""
     contenders: dict[str, Callable[[], object]] = {}
     for size in options.sizes:
         texts = facts(f"user {size}", size)
         matrix = np.ascontiguousarray(vectors_of(texts))
         asked = cycle(vectors_of(questions(f"user {size}", texts, QUESTIONS)))
-        contenders[str(size)] = lambda matrix=matrix, asked=asked: _best(matrix @ next(asked))  # type: ignore[misc]  # mypy knows no defaults of a lambda
+        contenders[str(size)] = lambda matrix=matrix, asked=asked: _find_best(matrix @ next(asked))  # type: ignore[misc]  # mypy knows no defaults of a lambda
     return interleave(contenders, seconds=options.seconds / 2, calls_per_round=50)
 
 
-def _best(scores: Any) -> Any:
+def _find_best(scores: Any) -> Any:
     found = np.argpartition(scores, max(0, len(scores) - TOP))[-TOP:]
     return found[np.argsort(-scores[found])]
 
 
-def _pgvector(url: str, options: argparse.Namespace) -> dict[str, Timing]:
+def _measure_pgvector(url: str, options: argparse.Namespace) -> dict[str, Timing]:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute("CREATE SCHEMA IF NOT EXISTS scan")
@@ -423,8 +430,8 @@ def _pgvector(url: str, options: argparse.Namespace) -> dict[str, Timing]:
             texts = facts(f"user {size}", size)
             with connection.cursor().copy("COPY scan.vectors FROM STDIN") as copy:
                 for number, vector in enumerate(vectors_of(texts)):
-                    copy.write_row((size, number, _written(vector)))
-            asked = cycle([_written(each) for each in vectors_of(questions(f"user {size}", texts, QUESTIONS))])
+                    copy.write_row((size, number, _format_vector(vector)))
+            asked = cycle([_format_vector(each) for each in vectors_of(questions(f"user {size}", texts, QUESTIONS))])
             contenders[str(size)] = lambda size=size, asked=asked: connection.execute(  # type: ignore[misc]  # as above
                 f"SELECT id FROM scan.vectors WHERE size = %s ORDER BY embedding <=> %s::vector LIMIT {TOP}",
                 (size, next(asked)),
@@ -434,14 +441,14 @@ def _pgvector(url: str, options: argparse.Namespace) -> dict[str, Timing]:
         return interleave(contenders, seconds=options.seconds, calls_per_round=5)
 
 
-def _written(vector: Any) -> str:
+def _format_vector(vector: Any) -> str:
     return "[" + ",".join(f"{value:.6g}" for value in vector) + "]"
 
 
 # --- the answer ------------------------------------------------------------------------------
 
 
-def _goals(results: dict[str, Any]) -> list[dict[str, Any]]:
+def _judge_goals(results: dict[str, Any]) -> list[dict[str, Any]]:
     goals = []
     for name in ("sqlite", "postgres"):
         if name not in results:
@@ -451,27 +458,27 @@ def _goals(results: dict[str, Any]) -> list[dict[str, Any]]:
         for size, most in GOALS_MS.items():
             if str(size) in ours["recall"]:
                 p50 = ours["recall"][str(size)].p50_ms
-                goals.append(_goal(f"{name} recall p50 at {size:,}", p50, "<=", most))
+                goals.append(_judge(f"{name} recall p50 at {size:,}", p50, "<=", most))
                 if rival is not None and str(size) in rival["recall"]:
                     times = rival["recall"][str(size)].p50_ms / p50
                     goals.append(
-                        _goal(f"{name} recall at {size:,}, times faster than LangGraph", times, ">=", PEER_GOAL)
+                        _judge(f"{name} recall at {size:,}, times faster than LangGraph", times, ">=", PEER_GOAL)
                     )
         if rival is not None:
             goals.append(
-                _goal(f"{name} add_atom p50, against LangGraph", ours["add_atom"].p50_ms, "<=", rival["add"].p50_ms)
+                _judge(f"{name} add_atom p50, against LangGraph", ours["add_atom"].p50_ms, "<=", rival["add"].p50_ms)
             )
-        goals.append(_goal(f"{name} add_atoms per second", ours["add_atoms_per_second"], ">=", BULK_GOAL))
+        goals.append(_judge(f"{name} add_atoms per second", ours["add_atoms_per_second"], ">=", BULK_GOAL))
         if 10_000 in ours["cold_ms"]:
-            goals.append(_goal(f"{name} cold recall at 10,000", ours["cold_ms"][10_000], "<=", COLD_GOAL_MS))
+            goals.append(_judge(f"{name} cold recall at 10,000", ours["cold_ms"][10_000], "<=", COLD_GOAL_MS))
         largest = max(ours["bytes_per_cached_atom"])
         goals.append(
-            _goal(f"{name} bytes per cached atom", ours["bytes_per_cached_atom"][largest]["counted"], "<=", BYTES_GOAL)
+            _judge(f"{name} bytes per cached atom", ours["bytes_per_cached_atom"][largest]["counted"], "<=", BYTES_GOAL)
         )
     return goals
 
 
-def _goal(what: str, reached: float, sign: str, bound: float) -> dict[str, Any]:
+def _judge(what: str, reached: float, sign: str, bound: float) -> dict[str, Any]:
     passed = reached <= bound if sign == "<=" else reached >= bound
     return {"goal": what, "reached": round(reached, 3), "bound": f"{sign} {bound:g}", "passed": passed}
 
@@ -482,18 +489,22 @@ def _show(results: dict[str, Any]) -> None:
         if name in results:
             ours = results[name]
             for what in ("recall", "recall_with_embedding", "recall_after_write"):
-                rows += [_row(f"longmind {name}", what, size, each) for size, each in ours.get(what, {}).items()]
-            rows.append(_row(f"longmind {name}", "add_atom", "", ours["add_atom"]))
+                rows += [_format_row(f"longmind {name}", what, size, each) for size, each in ours.get(what, {}).items()]
+            rows.append(_format_row(f"longmind {name}", "add_atom", "", ours["add_atom"]))
             if "rival" in ours:
                 beside = ours["rival"]
-                rows += [_row("  in turns with it", "recall", size, each) for size, each in beside["recall"].items()]
-                rows.append(_row("  in turns with it", "add", "", beside["add"]))
+                rows += [
+                    _format_row("  in turns with it", "recall", size, each) for size, each in beside["recall"].items()
+                ]
+                rows.append(_format_row("  in turns with it", "add", "", beside["add"]))
     if "postgres" in results:
-        rows += [_row("pgvector", "exact scan", size, each) for size, each in results["postgres"]["pgvector"].items()]
-    rows += [_row("numpy", "float32 scan", size, each) for size, each in results["numpy"].items()]
+        rows += [
+            _format_row("pgvector", "exact scan", size, each) for size, each in results["postgres"]["pgvector"].items()
+        ]
+    rows += [_format_row("numpy", "float32 scan", size, each) for size, each in results["numpy"].items()]
     for name, peer in results["peers"].items():
-        rows += [_row(name, "recall", size, Timing(**each)) for size, each in peer["recall"].items()]
-        rows.append(_row(name, "add", "", Timing(**peer["add"])))
+        rows += [_format_row(name, "recall", size, Timing(**each)) for size, each in peer["recall"].items()]
+        rows.append(_format_row(name, "add", "", Timing(**peer["add"])))
     print(table(("<contender", "<operation", "atoms", "calls", "p50 ms", "p95", "p99", "per s"), rows))
     for name in ("sqlite", "postgres"):
         if name in results:
@@ -522,7 +533,7 @@ def _show(results: dict[str, Any]) -> None:
     print("\n".join(NOTES))
 
 
-def _row(contender: str, operation: str, size: object, timing: Timing) -> Sequence[object]:
+def _format_row(contender: str, operation: str, size: object, timing: Timing) -> Sequence[object]:
     each = asdict(timing)
     return (
         contender,

@@ -1,8 +1,8 @@
-"""How much the server carries: many clients at once on each engine, and what a crash in the middle does to them.
+"""The load that the server carries: many clients on each engine, without and with crashes.
 
 50 clients, each with a key, a user, a space and a conversation of its own, ask without a pause: 70 % recall, 20 %
 append, 10 % working context. Then once more, while the worker is killed and started again and PostgreSQL is
-restarted. `./dev bench server --help` tells what can be chosen.
+restarted. `./dev bench server --help` lists the options.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def measure(engine: str, crashes: bool, options: argparse.Namespace) -> dict[str
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         postgres = stack.enter_context(PostgresServer()) if engine == "postgres" else None
         url = postgres.create_database("bench") if postgres else f"sqlite:///{folder}/memory.db"
-        clients = _furnish(url, options.clients, options.atoms)
+        clients = _prepare_clients(url, options.clients, options.atoms)
         serve = ("serve", "--url", url, "--port", "0", "--workers", "0" if crashes else "1")
         server, said = stack.enter_context(running(*serve, says=r"listens on (\S+)"))
-        disturbing = stack.enter_context(_disturbing(url, postgres, options.seconds)) if crashes else {}
-        before = _processor_seconds(server)
+        disturbing = stack.enter_context(_cause_crashes(url, postgres, options.seconds)) if crashes else {}
+        before = _read_processor_seconds(server)
         made = asyncio.run(run_load(said[1], clients, options.seconds))
-        used = _processor_seconds(server) - before
+        used = _read_processor_seconds(server) - before
         requests = sum(map(len, made.times.values()))
         return {
             "engine": engine,
@@ -90,51 +90,53 @@ def measure(engine: str, crashes: bool, options: argparse.Namespace) -> dict[str
             "processor_ms_per_request": round(used / max(1, requests) * 1000, 3),
             "refused": made.refused,
             **({} if crashes else {"errors": sum(made.refused.values())}),
-            "milliseconds": {kind: _milliseconds(times) for kind, times in _by_kind(made).items()},
+            "milliseconds": {kind: _compute_percentiles(times) for kind, times in _group_by_kind(made).items()},
             **({"longest_silence_seconds": round(made.longest_silence, 2), **disturbing} if crashes else {}),
-            **_kept(url, made),
+            **_count_lost_writes(url, made),
         }
 
 
-def _furnish(url: str, clients: int, atoms: int) -> list[tuple[dict[str, str], Callable[[random.Random], Request]]]:
-    """Give each client a key, a user with memory, and a way to choose what to ask next."""
+def _prepare_clients(
+    url: str, clients: int, atoms: int
+) -> list[tuple[dict[str, str], Callable[[random.Random], Request]]]:
+    """Return for each client its key and a function that chooses its next request, and fill its memory."""
     chance = random.Random(7)
     with longmind.open(url, embedder=None) as engine:
-        return [_client(engine, f"user-{number}", atoms, chance) for number in range(clients)]
+        return [_prepare_client(engine, f"user-{number}", atoms, chance) for number in range(clients)]
 
 
-def _client(
+def _prepare_client(
     engine: longmind.Engine, user: str, atoms: int, chance: random.Random
 ) -> tuple[dict[str, str], Callable[[random.Random], Request]]:
     whose: dict[str, Any] = {"tenant_id": "bench", "app_id": "server", "user_id": user}
     ctx = engine.context(**whose)
     space = ctx.memory.create_memory_space("personal")
     fact = {"category": {"name": "notes", "kind": "FACT"}}
-    ctx.memory.add_atoms(space.id, [{"text": _sentence(chance, number), **fact} for number in range(atoms)])
+    ctx.memory.add_atoms(space.id, [{"text": _make_sentence(chance, number), **fact} for number in range(atoms)])
     ctx.memory.create_binding({"namespace": "chat", "userId": user}, [space.id], {"windowed": True, "windowTurns": 20})
     conversation = ctx.conversations.create_conversation("chat")
 
     def choose(chance: random.Random) -> Request:
         at = chance.random()
         if at < 0.7:
-            query = {"query": _sentence(chance, 0), "limit": 10}
+            query = {"query": _make_sentence(chance, 0), "limit": 10}
             return "recall", f"/ai-memory/spaces/{space.id}/recall/topic", query
         if at < 0.9:
-            said = {"content": _sentence(chance, chance.randrange(10**6))}
+            said = {"content": _make_sentence(chance, chance.randrange(10**6))}
             return "append", f"/ai-conversations/{conversation.id}/messages/user", said
-        asked = {"memorySpaceId": space.id, "recallQuery": _sentence(chance, 0), "tokenBudget": 2000}
+        asked = {"memorySpaceId": space.id, "recallQuery": _make_sentence(chance, 0), "tokenBudget": 2000}
         return "context", f"/ai-working-context/{conversation.id}", asked
 
     return {"Authorization": f"Bearer {engine.keys.create(**whose).token}"}, choose
 
 
-def _sentence(chance: random.Random, number: int) -> str:
+def _make_sentence(chance: random.Random, number: int) -> str:
     return f"{' '.join(chance.choices(WORDS, k=6))} {number}."
 
 
 @contextmanager
 def running(*arguments: str, says: str) -> Iterator[tuple[subprocess.Popen[str], re.Match[str]]]:
-    """A command of ours in a process of its own, from the line on by which it says that it is ready."""
+    """Run a command in a process of its own, and yield it when it has printed that it is ready."""
     surroundings = {**os.environ, "LONGMIND_EMBEDDER": "none", "LONGMIND_LOG_LEVEL": "warning"}
     command = [sys.executable, "-m", "longmind.cli", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=surroundings)
@@ -143,7 +145,7 @@ def running(*arguments: str, says: str) -> Iterator[tuple[subprocess.Popen[str],
         found = next((match for line in process.stderr if (match := re.search(says, line))), None)
         if found is None:
             raise RuntimeError(f"{arguments[0]} has ended before it was ready")
-        # What it says later must be read, or it would wait with it.
+        # Later output must be read, or the process would block on a full pipe.
         threading.Thread(target=process.stderr.read, daemon=True).start()
         yield process, found
     finally:
@@ -155,7 +157,7 @@ def running(*arguments: str, says: str) -> Iterator[tuple[subprocess.Popen[str],
 
 
 @contextmanager
-def _disturbing(url: str, postgres: PostgresServer | None, seconds: float) -> Iterator[dict[str, Any]]:
+def _cause_crashes(url: str, postgres: PostgresServer | None, seconds: float) -> Iterator[dict[str, Any]]:
     """Kill the worker after a third of the time and start another; restart PostgreSQL, as in a crash, after half."""
     told: dict[str, Any] = {"worker_killed": False, "postgres_restarted": False}
     ready, over = threading.Event(), threading.Event()
@@ -184,8 +186,8 @@ def _disturbing(url: str, postgres: PostgresServer | None, seconds: float) -> It
         thread.join()
 
 
-def _kept(url: str, made: Load) -> dict[str, int]:
-    """How many of the acknowledged messages are not in the database, or there more than once."""
+def _count_lost_writes(url: str, made: Load) -> dict[str, int]:
+    """Count the acknowledged messages that are missing from the database, or in it more than once."""
     acknowledged: dict[str, list[str]] = {}
     for conversation_id, message_id in made.acknowledged:
         acknowledged.setdefault(conversation_id, []).append(message_id)
@@ -206,15 +208,15 @@ def _kept(url: str, made: Load) -> dict[str, int]:
     return {"acknowledged_writes": len(made.acknowledged), "lost_writes": lost, "doubled_writes": doubled}
 
 
-def _by_kind(made: Load) -> dict[str, list[float]]:
+def _group_by_kind(made: Load) -> dict[str, list[float]]:
     return {"all": [each for times in made.times.values() for each in times], **made.times}
 
 
-def _milliseconds(times: list[float]) -> dict[str, float]:
+def _compute_percentiles(times: list[float]) -> dict[str, float]:
     return {f"p{percent}": round(percentile(times, percent) * 1000, 2) for percent in (50, 95, 99)}
 
 
-def _processor_seconds(process: subprocess.Popen[str]) -> float:
+def _read_processor_seconds(process: subprocess.Popen[str]) -> float:
     used = psutil.Process(process.pid).cpu_times()
     return used.user + used.system
 

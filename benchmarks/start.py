@@ -1,6 +1,7 @@
-"""How long a program waits for Longmind: to import it, and from a cold start to what it first remembers.
+"""Start-up times: the import of Longmind, and a cold start up to the first recall.
 
-Beside it stand the imports of pydantic and numpy, which it uses. `./dev bench start --help` tells what can be chosen.
+They are compared with the imports of pydantic and numpy, which Longmind uses. `./dev bench start --help` lists all
+options.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds of one program, over many runs of it."""
+    """The seconds of one program, over many runs."""
 
     runs: int
     least: float
@@ -76,9 +77,9 @@ def main() -> None:
         "loads": [before, load()],
         "starts": starts,
         "goals": [
-            _goal("import longmind", starts["import longmind"], IMPORT_GOAL),
-            _goal("first turn", starts["first turn"], MEMORY_GOAL),
-            _goal("first atom", starts["first atom"], MEMORY_GOAL),
+            _judge("import longmind", starts["import longmind"], IMPORT_GOAL),
+            _judge("first turn", starts["first turn"], MEMORY_GOAL),
+            _judge("first atom", starts["first atom"], MEMORY_GOAL),
         ],
         "notes": list(NOTES),
     }
@@ -97,28 +98,28 @@ def measure(runs: int) -> dict[str, Start]:
                 # The first run compiles, and is not counted.
                 if number > 0:
                     spent[name].append(timed)
-    return {name: _start(times) for name, times in spent.items()}
+    return {name: _summarise_runs(times) for name, times in spent.items()}
 
 
 def _run(program: str, database: str, surroundings: dict[str, str]) -> tuple[float, float]:
-    """The seconds on the clock and those of the processor."""
-    before, began = _processor_seconds(), time.perf_counter()
+    """Run a program once and return its elapsed and processor seconds."""
+    before, began = _read_processor_seconds(), time.perf_counter()
     subprocess.run([sys.executable, "-c", program, database], env=surroundings, check=True)
-    return time.perf_counter() - began, _processor_seconds() - before
+    return time.perf_counter() - began, _read_processor_seconds() - before
 
 
-def _processor_seconds() -> float:
+def _read_processor_seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _start(times: list[tuple[float, float]]) -> Start:
+def _summarise_runs(times: list[tuple[float, float]]) -> Start:
     took, used = [each for each, _ in times], [each for _, each in times]
     return Start(len(times), round(min(took), 3), round(percentile(took, 50), 3), round(min(used), 3))
 
 
-def _goal(name: str, start: Start, most: float) -> dict[str, Any]:
-    # The least, since whatever else a machine does can only make a start longer.
+def _judge(name: str, start: Start, most: float) -> dict[str, Any]:
+    # The minimum, since other work on the machine can only make a start slower.
     return {"goal": f"{name}, seconds", "reached": start.least, "bound": f"<= {most:g}", "passed": start.least <= most}
 
 

@@ -1,4 +1,4 @@
-"""How much of what is asked about a summary keeps: `./dev bench summaries --data ../shared/bench`.
+"""The share of answers that a summary keeps: `./dev bench summaries --data ../shared/bench`.
 
 For each question, the share of the words of its answer that stand in the summaries of the sessions that hold it. `lead`
 takes sentences from the beginning and `random` any; the rows with `dated` take them from what the extractive summariser
@@ -17,7 +17,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.evaluation.dataset import Dataset, Question, Session, read_datasets
-from benchmarks.extraction import messages_of
+from benchmarks.extraction import to_source_messages
 from benchmarks.measure import RESULTS, environment, load, table, write_json
 from longmind.extraction.candidate import SourceMessage
 from longmind.language.chat_text import parse_chat_text
@@ -37,46 +37,46 @@ _SUMMARISER = ExtractiveSummariser()
 
 
 def main() -> None:
-    options = _options()
+    options = _read_options()
     results: dict[str, Any] = {"environment": environment("longmind"), "load before": load(), "datasets": {}}
     for dataset in read_datasets(options.data):
-        questions = [each for each in dataset.questions if each.category != "adversarial" and _words(each.answer)]
+        questions = [each for each in dataset.questions if each.category != "adversarial" and _list_words(each.answer)]
         measured = {
-            "per session": _per_session(dataset, questions),
-            "rolling": _rolling(dataset.limit(ROLLING_CORPORA), questions),
+            "per session": _measure_sessions(dataset, questions),
+            "rolling": _measure_rolling(dataset.limit(ROLLING_CORPORA), questions),
         }
-        results["datasets"][dataset.name] = {**measured, "messages per second": _speed(dataset)}
+        results["datasets"][dataset.name] = {**measured, "messages per second": _measure_speed(dataset)}
     results["load after"] = load()
     write_json(Path(options.output), results)
     _show(results["datasets"])
 
 
-def _options() -> argparse.Namespace:
+def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/bench"), help="a folder of conversations")
     parser.add_argument("--output", default=str(OUTPUT))
     return parser.parse_args()
 
 
-def _extractive(messages: Messages, limit: int) -> str:
+def _summarise(messages: Messages, limit: int) -> str:
     return _SUMMARISER.summarise(None, messages, limit)
 
 
-def _verbatim(messages: Messages) -> list[SummaryLine]:
+def _list_sentences(messages: Messages) -> list[SummaryLine]:
     return [
         SummaryLine("", "", sentence) for message in messages for sentence in parse_chat_text(message.text).sentences
     ]
 
 
-def _lead(lines: Sequence[SummaryLine], limit: int) -> str:
-    return _filled(lines, range(len(lines)), limit)
+def _take_first(lines: Sequence[SummaryLine], limit: int) -> str:
+    return _fill(lines, range(len(lines)), limit)
 
 
-def _random(lines: Sequence[SummaryLine], limit: int) -> str:
-    return _filled(lines, random.Random(0).sample(range(len(lines)), len(lines)), limit)
+def _take_random(lines: Sequence[SummaryLine], limit: int) -> str:
+    return _fill(lines, random.Random(0).sample(range(len(lines)), len(lines)), limit)
 
 
-def _filled(lines: Sequence[SummaryLine], order: Iterable[int], limit: int) -> str:
+def _fill(lines: Sequence[SummaryLine], order: Iterable[int], limit: int) -> str:
     chosen: list[int] = []
     told = ""
     for place in order:
@@ -90,63 +90,65 @@ def _filled(lines: Sequence[SummaryLine], order: Iterable[int], limit: int) -> s
 
 
 CONTENDERS: dict[str, Summarise] = {
-    "extractive": _extractive,
-    "lead": lambda messages, limit: _lead(_verbatim(messages), limit),
-    "random": lambda messages, limit: _random(_verbatim(messages), limit),
-    "lead, dated": lambda messages, limit: _lead(list(select_lines(messages)), limit),
-    "random, dated": lambda messages, limit: _random(list(select_lines(messages)), limit),
+    "extractive": _summarise,
+    "lead": lambda messages, limit: _take_first(_list_sentences(messages), limit),
+    "random": lambda messages, limit: _take_random(_list_sentences(messages), limit),
+    "lead, dated": lambda messages, limit: _take_first(list(select_lines(messages)), limit),
+    "random, dated": lambda messages, limit: _take_random(list(select_lines(messages)), limit),
     "all that was said": lambda messages, limit: "\n".join(message.text for message in messages),
 }
 
 
-def _per_session(dataset: Dataset, questions: Sequence[Question]) -> dict[str, dict[int, float]]:
-    sessions = {session.id: messages_of(session) for session in _sessions(dataset)}
+def _measure_sessions(dataset: Dataset, questions: Sequence[Question]) -> dict[str, dict[int, float]]:
+    sessions = {session.id: to_source_messages(session) for session in _list_sessions(dataset)}
     asked = {session_id for question in questions for session_id in question.gold_sessions}
     kept: dict[str, dict[int, float]] = {}
     for name, summarise in CONTENDERS.items():
         kept[name] = {}
         for limit in LIMITS:
-            told = {session_id: _words(summarise(sessions[session_id], limit)) for session_id in asked}
-            kept[name][limit] = _share((each.answer, [told[one] for one in each.gold_sessions]) for each in questions)
+            told = {session_id: _list_words(summarise(sessions[session_id], limit)) for session_id in asked}
+            kept[name][limit] = _compute_share(
+                (each.answer, [told[one] for one in each.gold_sessions]) for each in questions
+            )
     return kept
 
 
-def _rolling(dataset: Dataset, questions: Sequence[Question]) -> dict[int, float]:
-    """What one summary keeps of a whole history, when each session is folded into it as it comes."""
+def _measure_rolling(dataset: Dataset, questions: Sequence[Question]) -> dict[int, float]:
+    """Measure one rolling summary of a whole history, into which each session is folded."""
     kept = {}
     for limit in ROLLING_LIMITS:
         told = {}
         for corpus, sessions in dataset.corpora.items():
             summary: str | None = None
             for session in sessions:
-                summary = _SUMMARISER.summarise(summary, messages_of(session), limit)
-            told[corpus] = _words(summary or "")
-        kept[limit] = _share((each.answer, [told[each.corpus]]) for each in questions if each.corpus in told)
+                summary = _SUMMARISER.summarise(summary, to_source_messages(session), limit)
+            told[corpus] = _list_words(summary or "")
+        kept[limit] = _compute_share((each.answer, [told[each.corpus]]) for each in questions if each.corpus in told)
     return kept
 
 
-def _share(answers: Iterable[tuple[str, Sequence[set[str]]]]) -> float:
-    """The mean share, in percent, of an answer's words that the summaries of the right sessions have."""
+def _compute_share(answers: Iterable[tuple[str, Sequence[set[str]]]]) -> float:
+    """Return the mean percentage of an answer's words that the summaries of its sessions contain."""
     shares = []
     for answer, told in answers:
-        words = _words(answer)
+        words = _list_words(answer)
         shares.append(len(words & set().union(*told)) / len(words))
     return round(100 * mean(shares), 1)
 
 
-def _words(text: str) -> set[str]:
+def _list_words(text: str) -> set[str]:
     return {stem_of(word) for word in words_of(text) if word not in STOP_WORDS}
 
 
-def _sessions(dataset: Dataset) -> list[Session]:
+def _list_sessions(dataset: Dataset) -> list[Session]:
     return list({session.id: session for corpus in dataset.corpora.values() for session in corpus}.values())
 
 
-def _speed(dataset: Dataset) -> int:
-    talks = [messages_of(session) for session in _sessions(dataset)]
+def _measure_speed(dataset: Dataset) -> int:
+    talks = [to_source_messages(session) for session in _list_sessions(dataset)]
     began = time.process_time()
     for talk in talks:
-        _extractive(talk, LIMITS[-1])
+        _summarise(talk, LIMITS[-1])
     return round(sum(map(len, talks)) / (time.process_time() - began))
 
 

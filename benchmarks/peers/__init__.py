@@ -1,6 +1,6 @@
 """Other memory stores, each a program of its own that fills itself with the same facts and answers with JSON.
 
-A peer is run with the Python of its own environment, `benchmarks/peers/.venv/NAME`; its first lines tell what to
+A peer is run with the Python of its own environment, `benchmarks/peers/.venv/NAME`; its first lines say what to
 install there. They import nothing of Longmind. To make one, and to measure with it:
 
     python3 -m venv benchmarks/peers/.venv/chroma

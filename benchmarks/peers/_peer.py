@@ -1,4 +1,4 @@
-"""What the peers share: reading the order, filling within a time, timing, and writing the answer."""
+"""Shared parts of the peers: reading the order, filling within a time limit, timing, and writing the answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import count, cycle
 from typing import Any, Protocol
 
 from benchmarks._recall_data import facts, questions
-from benchmarks.measure import Spent, in_turns, interleave
+from benchmarks.measure import Spent, interleave, time_in_turns
 
 _QUESTIONS = 200
 _BULK = 10_000
@@ -29,7 +29,7 @@ class Store(Protocol):
     def add(self, user: str, text: str) -> None: ...
 
     def search(self, user: str, question: str) -> Sequence[object]:
-        """What was found, at most `TOP`."""
+        """Return at most `TOP` facts."""
 
 
 class BulkStore(Store, Protocol):
@@ -37,7 +37,7 @@ class BulkStore(Store, Protocol):
 
 
 def run(make: Callable[[str], BulkStore], *packages: str, notes: Sequence[str] = ()) -> None:
-    """Measure a store; the versions of the packages and what there is to know of it go into the answer."""
+    """Measure a store and print the answer with the versions of its packages and notes about it."""
     order = _order()
     store = make(order["folder"])
     filled = _Filled(store, store.add_many, _STEP, order)
@@ -51,7 +51,7 @@ def run(make: Callable[[str], BulkStore], *packages: str, notes: Sequence[str] =
 
 
 def run_without_bulk(make: Callable[[str], Store], *packages: str, notes: Sequence[str] = ()) -> None:
-    """Measure a store that takes facts one at a time only: that is also how it is filled."""
+    """Measure a store that takes facts only one at a time, which is also how it is filled."""
     order = _order()
     store = make(order["folder"])
 
@@ -70,7 +70,7 @@ def _order() -> dict[str, Any]:
 
 
 class _Filling:
-    """Adds facts for so many seconds in all: a store that is slow at it is not waited for."""
+    """Adds facts within a time limit, so that a slow store does not hold up the run."""
 
     def __init__(self, add_many: AddMany, step: int, seconds: float) -> None:
         self._add_many = add_many
@@ -81,11 +81,11 @@ class _Filling:
 
     @property
     def _rate(self) -> float:
-        # What the first few take tells little: much is made then that is made once.
+        # The first calls are not representative: they create things that are created once.
         return self._added / self._spent if self._spent > self._given / 10 else float("inf")
 
     def add(self, user: str, texts: Sequence[str]) -> bool:
-        """Add them all; False if that would take, or has taken, longer than there is time for."""
+        """Add all facts; return False if the time limit does not allow it."""
         for start in range(0, len(texts), self._step):
             if self._spent + (len(texts) - start) / self._rate > self._given:
                 return False
@@ -103,7 +103,7 @@ class _Filling:
 
 
 class _Filled:
-    """A store with the facts of those who are asked about, and of others."""
+    """A store with the facts of the measured users and of others."""
 
     def __init__(self, store: Store, add_many: AddMany, step: int, order: dict[str, Any]) -> None:
         self._asking: dict[str, Callable[[], object]] = {}
@@ -139,11 +139,11 @@ class _Filled:
         }
 
     def answer_each(self) -> None:
-        """Measure again as often as asked for, so that others can be measured in between, and tell every call."""
+        """Measure again for each request on standard input, so that contenders can take turns."""
         for line in sys.stdin:
             what, seconds, calls = json.loads(line)
             call = self._adding["add"] if what == "add" else self._asking.get(what)
-            spent = in_turns({what: call}, seconds=seconds, calls_per_round=calls)[what] if call else Spent()
+            spent = time_in_turns({what: call}, seconds=seconds, calls_per_round=calls)[what] if call else Spent()
             print(json.dumps(asdict(spent)), flush=True)
 
 

@@ -40,7 +40,7 @@ _LIMIT = 50
 
 
 class _Lookup:
-    """Vectors that cost nothing, as ours in the same run."""
+    """An embedder that costs nothing, like the one of Longmind in the same run."""
 
     async def embed(self, texts: Sequence[str], **_: Any) -> list[list[float]]:
         return [vector.tolist() for vector in vectors_of(texts)]
@@ -76,7 +76,7 @@ class AetherGraph:
 
 def main() -> None:
     order: dict[str, Any] = json.loads(sys.argv[1])
-    # It prints what it searches, and the answer of this program stands alone.
+    # The package prints its searches; standard output must hold only the answer of this program.
     with asyncio.Runner() as loop, redirect_stdout(StringIO()):
         answer = _measure(AetherGraph(order["folder"]), order, loop.run)
     json.dump({"versions": {"aethergraph": version("aethergraph")}, **answer, "notes": list(NOTES)}, sys.stdout)

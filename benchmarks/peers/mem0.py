@@ -17,7 +17,7 @@ NOTES = (
 
 
 class Vectors:
-    """Stands where mem0 has its embedder, whose vendors all need a network or a model."""
+    """A replacement for mem0's embedders, which all need a network or a model."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         found: list[float] = vectors_of([text])[0].tolist()
@@ -26,7 +26,7 @@ class Vectors:
 
 class Mem0:
     def __init__(self, folder: str) -> None:
-        # Read when it is imported: nothing is sent, and nothing is kept outside of the folder.
+        # Read at import: nothing is sent, and nothing is stored outside of the folder.
         os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=f"{folder}/settings")
         from mem0 import Memory  # type: ignore[import-not-found]  # in its own environment only
 
@@ -48,7 +48,7 @@ class Mem0:
         self._memory.add(text, user_id=_identifier(user), infer=False)
 
     def search(self, user: str, question: str) -> Sequence[object]:
-        # Without a threshold: as many as are asked for, as the others give.
+        # Without a threshold it returns the requested number, like the others.
         found: dict[str, Any] = self._memory.search(
             question, filters={"user_id": _identifier(user)}, top_k=TOP, threshold=0.0
         )
@@ -57,7 +57,7 @@ class Mem0:
 
 
 def _identifier(user: str) -> str:
-    # It takes no user whose name has a blank.
+    # User names must not contain blanks.
     return user.replace(" ", "-")
 
 
