@@ -128,7 +128,10 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_clock(found: DatabaseInspection) -> Finding:
-    """Compare the clock with the database's; expiry, leases and validity depend on both."""
+    """Compare the clock with the database's.
+
+    Leases of jobs and expiry of keys use both clocks, so a difference makes them end too early or too late.
+    """
     if system_clock() < _RELEASED:
         return Finding(
             "clock", "trouble", "shows a time before this version was released", "Set the clock of this machine."
@@ -144,7 +147,10 @@ def _check_clock(found: DatabaseInspection) -> Finding:
 
 
 def _check_permissions(path: Path) -> Finding:
-    """Check that the owner, and no one else, can use an SQLite file."""
+    """Check that the owner, and no one else, can use an SQLite file.
+
+    The file holds everything that users said, in plain text.
+    """
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
         return Finding(
             "rights",
@@ -260,7 +266,10 @@ def _check_extractor(settings: Settings) -> Finding:
 
 
 def _check_server(settings: Settings) -> Iterator[Finding]:
-    """Check the settings that only the server reads, by building what they describe."""
+    """Check the settings that only the server reads, by building what they describe.
+
+    Without the extra `server` this check is left out, since its packages are missing.
+    """
     from longmind.server.auth.rate_limits import RateLimiter
     from longmind.server.auth.web_tokens import check_jwt_settings
     from longmind.server.observability.tracing import open_tracing

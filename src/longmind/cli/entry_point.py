@@ -79,7 +79,10 @@ def _make_command() -> Any:
 
 
 def _report(error: LongmindError, as_json: bool) -> None:
-    """Print an error to standard error, as text or as the problem document that the server would send."""
+    """Print an error to standard error.
+
+    With --json it is the problem document that the server would send, so that programs need only one parser.
+    """
     if as_json:
         # Imported late: it is needed for errors only.
         from longmind.server.problems import to_problem

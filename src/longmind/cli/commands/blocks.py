@@ -138,7 +138,10 @@ def delete(
 
 @contextmanager
 def _explain_conflict() -> Iterator[None]:
-    """Replace the hint of a conflict by one that names the options of this command line."""
+    """Replace the hint of a conflict by one that names the options of this command line.
+
+    The service's own hint names parameters of Python.
+    """
     try:
         yield
     except BlockConflict as conflict:

@@ -107,7 +107,10 @@ def _read_lines(file: Path) -> list[str]:
 
 
 def _scan(url: str | None, needles: SearchedTexts, wal: bool) -> ByteScan:
-    """Search the files of the database, and the JSONL files if there are any."""
+    """Search the files of the database, and the JSONL files if there are any.
+
+    The database is opened only for PostgreSQL, which stores long values compressed.
+    """
     settings = load_settings({"url": require_database(url)})
     if settings.url.startswith("sqlite:"):
         scan = scan_sqlite(sqlite_path(settings.url), needles)
