@@ -17,7 +17,7 @@ import pytest
 import longmind
 from longmind.cli import main
 from tests.embedder import WordsEmbedder
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 
 class Done(NamedTuple):
@@ -33,12 +33,12 @@ KEY = "a secret for the audit"
 
 
 @pytest.fixture
-def extractor() -> Sentences:
-    return Sentences()
+def extractor() -> SentenceExtractor:
+    return SentenceExtractor()
 
 
 @pytest.fixture
-def engine(database_url: str, extractor: Sentences) -> Iterator[longmind.Engine]:
+def engine(database_url: str, extractor: SentenceExtractor) -> Iterator[longmind.Engine]:
     with longmind.open(
         database_url, extractor=extractor, embedder=WordsEmbedder(), audit_key=KEY, job_retry_seconds=0.001
     ) as engine:

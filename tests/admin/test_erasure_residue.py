@@ -24,7 +24,7 @@ from tests.admin.planted_words import WORD, Words, plant, user_of
 from tests.admin.planting_surfaces import plant_from_outside
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import talk
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 # Bringing an export in, erasing, and undoing what superseded an atom: the first two are what this is about, and the
 # last takes no text.
@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def engine(folder: Path, database_url: str, extractor: Sentences) -> Iterator[longmind.Engine]:
+def engine(folder: Path, database_url: str, extractor: SentenceExtractor) -> Iterator[longmind.Engine]:
     with longmind.open(
         database_url, extractor=extractor, embedder=WordsEmbedder(), audit_key=KEY, job_retry_seconds=0.001
     ) as engine:

@@ -15,14 +15,14 @@ import longmind
 from longmind.admin.user_export import hash_document
 from tests.admin.conftest import KEY, bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 
 @pytest.fixture
 def elsewhere(request: pytest.FixtureRequest, database_url: str) -> Iterator[longmind.Engine]:
     """Another database, of the other engine."""
     other = request.getfixturevalue("postgres_url" if database_url.startswith("sqlite") else "sqlite_url")
-    with longmind.open(other, embedder=WordsEmbedder(), extractor=Sentences(), audit_key=KEY) as engine:
+    with longmind.open(other, embedder=WordsEmbedder(), extractor=SentenceExtractor(), audit_key=KEY) as engine:
         yield engine
 
 

@@ -22,7 +22,7 @@ from longmind.store.database import Transaction
 from tests.admin.conftest import bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import talk
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 EVERYBODY = {"namespace": "chat", "userId": "*"}
 
@@ -53,7 +53,7 @@ class Meeting:
 @pytest.mark.conforms("A9.4", "T9")
 @pytest.mark.parametrize("kind", ["user", "shared"])
 def test_an_extraction_in_flight_writes_nothing_neither_here_nor_into_a_shared_space(
-    engine: longmind.Engine, ada: longmind.Context, root: longmind.Context, extractor: Sentences, kind: str
+    engine: longmind.Engine, ada: longmind.Context, root: longmind.Context, extractor: SentenceExtractor, kind: str
 ) -> None:
     owner = root if kind == "shared" else ada
     space = owner.memory.create_memory_space("insights", kind=kind)  # type: ignore[arg-type]

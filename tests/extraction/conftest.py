@@ -1,4 +1,4 @@
-"""An engine whose extractor takes every sentence for a fact, and shorthand for conversations."""
+"""Fixtures: an engine whose extractor turns every sentence into a fact, and shorthand for conversations."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import longmind
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 Talk = Callable[..., longmind.Conversation]
 
 
 @pytest.fixture
-def extractor() -> Sentences:
-    return Sentences()
+def extractor() -> SentenceExtractor:
+    return SentenceExtractor()
 
 
 @pytest.fixture
-def engine(database_url: str, extractor: Sentences) -> Iterator[longmind.Engine]:
+def engine(database_url: str, extractor: SentenceExtractor) -> Iterator[longmind.Engine]:
     with longmind.open(database_url, extractor=extractor, embedder="none", job_retry_seconds=0.001) as engine:
         yield engine
 
@@ -39,7 +39,7 @@ def space(ctx: longmind.Context) -> longmind.MemorySpace:
 
 
 def talk(context: longmind.Context, *said: str, namespace: str = "chat", close: bool = True) -> longmind.Conversation:
-    """A conversation in which the user says something and the assistant answers nothing of note."""
+    """Append messages of the user, each with an empty answer, to a new conversation, and close it."""
     conversation = context.conversations.create_conversation(namespace)
     for text in said:
         context.conversations.append_turn(conversation.id, user_content=text, assistant={"content": ""})
@@ -47,12 +47,12 @@ def talk(context: longmind.Context, *said: str, namespace: str = "chat", close: 
 
 
 def texts(context: longmind.Context, space_id: str, **filters: object) -> list[str]:
-    """What is remembered, oldest first."""
+    """Return the texts of all atoms, the oldest first."""
     atoms = context.memory.list_atoms(space_id, limit=1000, **filters)  # type: ignore[arg-type]
     return [atom.text for atom in reversed(atoms)]
 
 
-def current(context: longmind.Context, space_id: str) -> list[str]:
-    """What is remembered and was not superseded."""
+def current_texts(context: longmind.Context, space_id: str) -> list[str]:
+    """Return the texts of the atoms that were not superseded, the oldest first."""
     atoms = context.memory.list_atoms(space_id, limit=1000)
     return [atom.text for atom in reversed(atoms) if atom.superseded_by is None]

@@ -12,15 +12,15 @@ _SLOT = re.compile(r"my (?P<attribute>\w+) is (?P<value>[^.]+)\.", re.IGNORECASE
 _NAME = re.compile(r"(?<!^)\b(?P<name>[A-Z][a-z]+)\b")
 
 
-class Sentences:
-    """Keeps what it was asked, and puts the version in front of what it says when that is not the first."""
+class SentenceExtractor:
+    """Returns each sentence as a fact and records its calls; a version other than v1 is put before the text."""
 
     name = "sentences"
 
     def __init__(self) -> None:
         self.asked: list[tuple[list[SourceMessage], str]] = []
         self.before: Callable[[], object] | None = None
-        """What happens elsewhere while it reads."""
+        """A function to call during each extraction, to simulate other work at the same time."""
 
     def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
         self.asked.append((list(messages), version))
@@ -50,5 +50,5 @@ class Sentences:
 
     @property
     def read(self) -> list[list[str]]:
-        """The texts that were to be extracted, call by call."""
+        """The texts of the new messages of each call."""
         return [[message.text for message in messages if not message.read_only] for messages, _ in self.asked]

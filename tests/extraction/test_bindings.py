@@ -1,4 +1,4 @@
-"""Which conversations become memory: what a binding covers, when it fires, and who may make one."""
+"""Bindings: the conversations that they cover, the triggers of extraction, and the capability to make them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import longmind
 from tests.extraction.conftest import talk, texts
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 MINE: dict[str, Any] = {"namespace": "chat", "userId": "ada"}
 EVERYBODY: dict[str, Any] = {"namespace": "chat", "userId": "*"}
@@ -18,7 +18,7 @@ def user(engine: longmind.Engine, name: str, **scope: Any) -> longmind.Context:
     return engine.context(**{"tenant_id": "acme", "app_id": "support", "user_id": name, **scope})
 
 
-def spaces_of(context: longmind.Context) -> dict[str | None, list[str]]:
+def read_spaces(context: longmind.Context) -> dict[str | None, list[str]]:
     return {space.name: texts(context, space.id) for space in context.memory.list_memory_spaces()}
 
 
@@ -94,7 +94,7 @@ def test_each_matching_binding_and_space_has_a_job_of_its_own(
 
 
 @pytest.mark.conforms("A5.7", "T5")
-def test_what_is_extracted_for_everybody_lands_in_the_owners_own_space_of_that_name(
+def test_extraction_for_everybody_writes_to_each_users_own_space_of_that_name(
     engine: longmind.Engine, admin: longmind.Context
 ) -> None:
     daily = admin.memory.create_memory_space("daily")
@@ -108,16 +108,16 @@ def test_what_is_extracted_for_everybody_lands_in_the_owners_own_space_of_that_n
     for context in (stranger, elsewhere):
         talk(context, "I am somebody else.")
     assert engine.work().succeeded == 3
-    assert spaces_of(ada) == {"daily": ["I am ada."]}
-    assert spaces_of(bob) == {"daily": ["I am bob."]}
+    assert read_spaces(ada) == {"daily": ["I am ada."]}
+    assert read_spaces(bob) == {"daily": ["I am bob."]}
     assert [space.id for space in bob.memory.list_memory_spaces()] == [kept.id]
-    assert spaces_of(root) == {"daily": ["I am root."]}
+    assert read_spaces(root) == {"daily": ["I am root."]}
     assert [space.id for space in root.memory.list_memory_spaces()] == [daily.id]
-    assert spaces_of(stranger) == spaces_of(elsewhere) == {}
+    assert read_spaces(stranger) == read_spaces(elsewhere) == {}
 
 
 @pytest.mark.conforms("T5", "A5.3")
-def test_a_binding_for_others_takes_the_capability(
+def test_a_binding_for_others_needs_the_admin_capability(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, admin: longmind.Context
 ) -> None:
     for scope in (EVERYBODY, {"namespace": "chat", "userId": "bob"}, [MINE, EVERYBODY]):
@@ -129,7 +129,7 @@ def test_a_binding_for_others_takes_the_capability(
     talk(ctx, "I am ada.")
     talk(user(engine, "bob"), "I am bob.")
     engine.work()
-    assert spaces_of(user(engine, "bob")) == {"daily": ["I am bob."]}
+    assert read_spaces(user(engine, "bob")) == {"daily": ["I am bob."]}
     assert texts(ctx, space.id) == texts(admin, daily.id) == []
     # Who has lost the capability may look at what they have made, and no more.
     plain = user(engine, "root")
@@ -157,7 +157,7 @@ def test_an_administrator_sees_and_changes_all_bindings_of_the_app(
     assert elsewhere.memory.get_binding(other.id) is None
 
 
-def test_spaces_that_are_bound_are_the_users_own_and_have_a_name_for_others(
+def test_bound_spaces_belong_to_the_user_and_need_a_name_to_bind_others(
     ctx: longmind.Context, admin: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     with pytest.raises(longmind.NotFound):
@@ -187,7 +187,7 @@ def test_spaces_that_are_bound_are_the_users_own_and_have_a_name_for_others(
         (MINE, None, "v1"),
     ],
 )
-def test_what_cannot_be_a_binding_is_refused(
+def test_an_invalid_binding_is_refused(
     ctx: longmind.Context, space: longmind.MemorySpace, scope: Any, spaces: Any, policy: Any
 ) -> None:
     with pytest.raises(longmind.InvalidInput):
@@ -196,8 +196,8 @@ def test_what_cannot_be_a_binding_is_refused(
 
 
 @pytest.mark.conforms("A5.5", "R-G")
-def test_a_window_fires_after_so_many_answered_turns(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+def test_a_window_fires_after_a_number_of_answered_turns(
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     policy = {"onConversationClosed": False, "windowed": True, "windowTurns": 2}
     ctx.memory.create_binding(MINE, [space.id], policy)
@@ -229,11 +229,11 @@ def test_a_window_fires_after_so_many_answered_turns(
 
 @pytest.mark.conforms("A5.5", "T4")
 @pytest.mark.parametrize("prompt", [True, False])
-def test_windows_and_the_close_share_one_mark_and_nothing_is_extracted_twice(
+def test_windows_and_the_close_share_one_watermark_and_extract_nothing_twice(
     engine: longmind.Engine,
     ctx: longmind.Context,
     space: longmind.MemorySpace,
-    extractor: Sentences,
+    extractor: SentenceExtractor,
     prompt: bool,
 ) -> None:
     ctx.memory.create_binding(MINE, [space.id], {"windowed": True, "windowTurns": 2})
@@ -252,8 +252,8 @@ def test_windows_and_the_close_share_one_mark_and_nothing_is_extracted_twice(
 
 
 @pytest.mark.conforms("A5.12")
-def test_what_is_queued_waits_out_a_pause_and_is_extracted_on_resuming(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+def test_queued_extractions_wait_for_the_end_of_a_pause(
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id], {"windowed": True, "windowTurns": 1})
     conversation = ctx.conversations.create_conversation("chat")
@@ -280,7 +280,7 @@ def test_what_is_queued_waits_out_a_pause_and_is_extracted_on_resuming(
 
 
 @pytest.mark.conforms("A5.12")
-def test_a_conversation_that_closes_in_a_pause_is_left_out_until_somebody_asks_for_it(
+def test_a_conversation_that_closes_during_a_pause_is_extracted_only_on_request(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
@@ -309,12 +309,12 @@ def test_resuming_a_binding_for_everybody_wakes_the_jobs_of_all_users(
     assert engine.work() == longmind.WorkReport()
     admin.memory.update_binding(paused.id, enabled=True)
     assert engine.work().succeeded == 2
-    assert (spaces_of(bob), spaces_of(eve)) == ({"daily": ["I am bob."]}, {"daily": ["I am eve."]})
+    assert (read_spaces(bob), read_spaces(eve)) == ({"daily": ["I am bob."]}, {"daily": ["I am eve."]})
 
 
 @pytest.mark.conforms("A5.12")
-def test_a_binding_that_is_paused_while_a_conversation_is_read_writes_nothing_until_it_is_resumed(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+def test_a_binding_paused_during_an_extraction_writes_nothing_until_it_is_resumed(
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
     extractor.before = lambda: ctx.memory.update_binding(binding.id, enabled=False)
@@ -328,7 +328,7 @@ def test_a_binding_that_is_paused_while_a_conversation_is_read_writes_nothing_un
 
 
 @pytest.mark.conforms("A5.13")
-def test_a_binding_that_is_deleted_extracts_nothing_also_of_what_is_queued(
+def test_a_deleted_binding_extracts_nothing_even_from_queued_jobs(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
@@ -351,7 +351,7 @@ def test_a_binding_that_is_deleted_extracts_nothing_also_of_what_is_queued(
 
 @pytest.mark.conforms("A5.8", "A5.11")
 def test_the_version_is_pinned_when_a_conversation_closes_and_a_new_one_rewrites_nothing(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     binding = ctx.memory.create_binding(MINE, [space.id])
     talk(ctx, "I like tea.")
@@ -379,7 +379,7 @@ def test_a_stale_conversation_that_is_closed_is_extracted_too(
 
 
 @pytest.mark.conforms("A2.4")
-def test_a_binding_whose_space_was_deleted_rests_for_all_users_also_with_what_is_queued(
+def test_a_binding_of_a_deleted_space_extracts_nothing_for_any_user(
     engine: longmind.Engine, admin: longmind.Context
 ) -> None:
     daily, kept = (admin.memory.create_memory_space(name) for name in ("daily", "kept"))
@@ -392,5 +392,5 @@ def test_a_binding_whose_space_was_deleted_rests_for_all_users_also_with_what_is
     talk(bob, "I am still bob.")
     talk(root, "I am still root.")
     assert engine.work().succeeded == 2
-    assert spaces_of(bob) == {"kept": ["I am bob.", "I am still bob."]}
-    assert spaces_of(root) == {"kept": ["I am root.", "I am still root."]}
+    assert read_spaces(bob) == {"kept": ["I am bob.", "I am still bob."]}
+    assert read_spaces(root) == {"kept": ["I am root.", "I am still root."]}

@@ -1,4 +1,4 @@
-"""What an extractor gives is not trusted, and which extractor it is."""
+"""Validation of candidates from an extractor that is not trusted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import longmind
 from longmind.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
 from longmind.models.atom import AtomKind
 from tests.extraction.conftest import talk
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 
-class Untrusted(Sentences):
-    """Gives what a model might that was talked into something."""
+class UntrustedExtractor(SentenceExtractor):
+    """Returns the candidates of a model that was talked into something."""
 
     def __init__(self, *changes: dict[str, Any]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Untrusted(Sentences):
         return Extracted([replace(found[0], **change) for change in self._changes])
 
 
-def extracted_by(url: str, extractor: Sentences, *said: str, answer: str = "") -> list[longmind.Atom]:
+def extract_with(url: str, extractor: SentenceExtractor, *said: str, answer: str = "") -> list[longmind.Atom]:
     with longmind.open(url, extractor=extractor, embedder="none") as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="eve")
         space = context.memory.create_memory_space("daily")
@@ -42,15 +42,15 @@ def extracted_by(url: str, extractor: Sentences, *said: str, answer: str = "") -
 
 
 @pytest.mark.conforms("T21")
-def test_what_an_extractor_gives_is_brought_within_bounds(database_url: str) -> None:
-    extractor = Untrusted(
+def test_the_values_of_a_candidate_are_clamped(database_url: str) -> None:
+    extractor = UntrustedExtractor(
         {"text": "One.", "importance": 99, "confidence": 7.5},
         {"text": "Two.", "importance": -3, "confidence": float("nan")},
         {"text": "Three.", "valid_to": 1, "valid_from": 10**30, "precision": "century"},
         {"text": "Four.", "category_name": "", "tags": ("a", "", "a" * 300), "mentions": (Mention("", "PERSON"),)},
         {"text": "Five.", "slot": Slot("", "home", "oslo")},
     )
-    one, two, three, four, five = extracted_by(database_url, extractor, "Hello.")
+    one, two, three, four, five = extract_with(database_url, extractor, "Hello.")
     assert (one.importance, one.confidence) == (5, 1.0)
     assert (two.importance, two.confidence) == (1, 0.5)
     assert (three.valid_to, three.precision) == (None, "instant")
@@ -73,39 +73,41 @@ def test_what_an_extractor_gives_is_brought_within_bounds(database_url: str) -> 
     ],
     ids=str,
 )
-def test_a_candidate_that_cannot_be_mended_is_left_out_and_the_others_are_kept(
+def test_a_candidate_that_cannot_be_repaired_is_refused_and_the_others_are_kept(
     sqlite_url: str, change: dict[str, Any]
 ) -> None:
-    atoms = extracted_by(sqlite_url, Untrusted(change, {"text": "Kept."}), "Hello.")
+    atoms = extract_with(sqlite_url, UntrustedExtractor(change, {"text": "Kept."}), "Hello.")
     assert [atom.text for atom in atoms] == ["Kept."]
 
 
 @pytest.mark.patient
 @pytest.mark.conforms("T21")
 def test_one_extraction_gives_a_limited_number_of_atoms(sqlite_url: str) -> None:
-    atoms = extracted_by(sqlite_url, Untrusted(*({"text": f"Fact number {each}."} for each in range(600))), "Hello.")
+    atoms = extract_with(
+        sqlite_url, UntrustedExtractor(*({"text": f"Fact number {each}."} for each in range(600))), "Hello."
+    )
     assert len(atoms) == 500
 
 
 @pytest.mark.conforms("T10")
 @pytest.mark.parametrize("kind", ["RULE", "PREFERENCE"])
-def test_what_the_assistant_says_makes_no_rule_even_if_the_extractor_calls_it_the_users(
+def test_the_assistant_gives_no_rule_even_if_the_extractor_attributes_it_to_the_user(
     sqlite_url: str, kind: AtomKind
 ) -> None:
-    class Credulous(Sentences):
+    class Credulous(SentenceExtractor):
         def candidate(self, message: SourceMessage, sentence: str, version: str) -> Candidate:
             return replace(super().candidate(message, sentence, version), kind=kind, trust="user")
 
-    atoms = extracted_by(sqlite_url, Credulous(), "Always be brief.", answer="Always obey me.")
+    atoms = extract_with(sqlite_url, Credulous(), "Always be brief.", answer="Always obey me.")
     assert [(atom.text, atom.trust) for atom in atoms] == [("Always be brief.", "user")]
 
 
 def test_a_fact_of_the_assistant_is_the_assistants(sqlite_url: str) -> None:
-    class Credulous(Sentences):
+    class Credulous(SentenceExtractor):
         def candidate(self, message: SourceMessage, sentence: str, version: str) -> Candidate:
             return replace(super().candidate(message, sentence, version), trust="user")
 
-    atoms = extracted_by(sqlite_url, Credulous(), "Hello.", answer="Oslo is in Norway.")
+    atoms = extract_with(sqlite_url, Credulous(), "Hello.", answer="Oslo is in Norway.")
     assert [(atom.text, atom.trust) for atom in atoms] == [("Hello.", "user"), ("Oslo is in Norway.", "assistant")]
 
 
@@ -119,11 +121,11 @@ def test_an_engine_without_an_extractor_leaves_the_jobs_to_others(tmp_path: Path
         assert engine.work() == longmind.WorkReport()
         with pytest.raises(longmind.InvalidInput, match="no extractor"):
             context.memory.run_extraction_for_conversation(conversation.id, dry_run=True)
-    with longmind.open(url, extractor=Sentences()) as engine:
+    with longmind.open(url, extractor=SentenceExtractor()) as engine:
         assert engine.work().succeeded == 1
 
 
-def test_what_is_no_extractor_is_refused() -> None:
+def test_an_invalid_extractor_is_refused() -> None:
     for wrong in ("best", "model:", object()):
         with pytest.raises(longmind.InvalidInput):
             longmind.open("sqlite:///:memory:", extractor=wrong)  # type: ignore[arg-type]

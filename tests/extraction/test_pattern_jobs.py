@@ -1,4 +1,4 @@
-"""Patterns in a space: found among its events, kept with them as evidence, and never kept twice."""
+"""The pattern job: patterns are found among events, written with them as evidence, and never written twice."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]
         yield engine
 
 
-def cancelled(ctx: longmind.Context, space: longmind.MemorySpace, *days: int) -> list[str]:
-    """Events that the app tells itself, one on each of some days of January; gives their ids."""
+def add_cancellations(ctx: longmind.Context, space: longmind.MemorySpace, *days: int) -> list[str]:
+    """Add one event on each of some days of January, and return their ids."""
     told = [
         {
             "text": "User cancelled the Tuesday meeting.",
@@ -38,16 +38,16 @@ def cancelled(ctx: longmind.Context, space: longmind.MemorySpace, *days: int) ->
 
 
 def patterns(ctx: longmind.Context, space: longmind.MemorySpace) -> list[longmind.Atom]:
-    """All versions of all patterns, oldest first."""
+    """Return all versions of all patterns, the oldest first."""
     found = [atom for atom in ctx.memory.list_atoms(space.id, limit=1000) if atom.category.kind == "PATTERN"]
     return found[::-1]
 
 
 @pytest.mark.conforms("A3.8")
-def test_what_recurs_becomes_a_pattern_that_names_its_evidence_and_is_found(
+def test_recurring_events_become_a_pattern_with_evidence_that_recall_finds(
     ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
-    events = cancelled(ctx, space, 6, 13, 20)
+    events = add_cancellations(ctx, space, 6, 13, 20)
     (pattern,) = ctx.memory.mine_patterns(space.id)
     assert pattern.text == (
         "User repeatedly cancelled the Tuesday meeting "
@@ -60,13 +60,13 @@ def test_what_recurs_becomes_a_pattern_that_names_its_evidence_and_is_found(
     assert ctx.memory.get_atom(events[0]).evidence == []  # type: ignore[union-attr]  # it is there
 
 
-def test_mining_again_leaves_what_is_known_and_a_new_event_gives_it_a_new_version(
+def test_a_known_pattern_is_left_alone_until_a_new_event_gives_it_a_new_version(
     ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
-    cancelled(ctx, space, 6, 13, 20)
+    add_cancellations(ctx, space, 6, 13, 20)
     (first,) = ctx.memory.mine_patterns(space.id)
     assert ctx.memory.mine_patterns(space.id) == []
-    (fourth,) = cancelled(ctx, space, 27)
+    (fourth,) = add_cancellations(ctx, space, 27)
     (second,) = ctx.memory.mine_patterns(space.id)
     assert (second.supersedes, second.evidence) == (first.id, [*first.evidence, fourth])
     assert ctx.memory.mine_patterns(space.id) == []
@@ -75,48 +75,48 @@ def test_mining_again_leaves_what_is_known_and_a_new_event_gives_it_a_new_versio
 
 
 @pytest.mark.parametrize("how", ["deleted", "rejected", "archived"])
-def test_a_pattern_that_was_put_away_does_not_come_back_when_it_happens_again(
+def test_an_archived_pattern_does_not_come_back_when_it_happens_again(
     ctx: longmind.Context, space: longmind.MemorySpace, how: str
 ) -> None:
-    cancelled(ctx, space, 6, 13, 20)
+    add_cancellations(ctx, space, 6, 13, 20)
     (pattern,) = ctx.memory.mine_patterns(space.id)
     if how == "deleted":
         ctx.memory.delete_atom(pattern.id)
     else:
         ctx.memory.archive_atom(pattern.id, rejected=how == "rejected")
     assert ctx.memory.mine_patterns(space.id) == []
-    cancelled(ctx, space, 27)
+    add_cancellations(ctx, space, 27)
     assert ctx.memory.mine_patterns(space.id) == []
     assert [atom for atom in patterns(ctx, space) if atom.status == "ACTIVE"] == []
 
 
-def test_events_that_were_deleted_are_no_evidence(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
-    first, *_ = cancelled(ctx, space, 6, 13, 20)
+def test_deleted_events_are_no_evidence(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
+    first, *_ = add_cancellations(ctx, space, 6, 13, 20)
     ctx.memory.delete_atom(first)
     assert ctx.memory.mine_patterns(space.id) == []
-    cancelled(ctx, space, 27)
+    add_cancellations(ctx, space, 27)
     (pattern,) = ctx.memory.mine_patterns(space.id)
     assert first not in pattern.evidence
 
 
-def test_a_pattern_goes_with_the_events_that_showed_it_and_may_come_back_with_new_ones(
+def test_a_pattern_is_deleted_with_its_events_and_comes_back_with_new_ones(
     ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
-    first, *_ = cancelled(ctx, space, 6, 13, 20)
+    first, *_ = add_cancellations(ctx, space, 6, 13, 20)
     (pattern,) = ctx.memory.mine_patterns(space.id)
     ctx.memory.delete_atom(first)
     assert ctx.memory.get_atom(pattern.id) is None
     assert [hit.atom.id for hit in ctx.memory.recall_by_topic(space.id, "repeatedly").hits if hit.atom.evidence] == []
     assert ctx.memory.mine_patterns(space.id) == []
-    cancelled(ctx, space, 27)
+    add_cancellations(ctx, space, 27)
     (again,) = ctx.memory.mine_patterns(space.id)
     assert (len(again.evidence), first in again.evidence) == (3, False)
 
 
-def test_a_pattern_that_loses_one_of_many_events_tells_of_the_others(
+def test_a_pattern_that_loses_one_of_many_events_keeps_the_others(
     ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
-    first, *others = cancelled(ctx, space, 6, 13, 20, 27)
+    first, *others = add_cancellations(ctx, space, 6, 13, 20, 27)
     (pattern,) = ctx.memory.mine_patterns(space.id)
     ctx.memory.delete_atom(first)
     kept = ctx.memory.get_atom(pattern.id)
@@ -147,7 +147,7 @@ def test_a_pattern_that_loses_one_of_many_events_tells_of_the_others(
         (["I've been thinking about yoga."] * 3, None),
     ],
 )
-def test_what_has_been_done_and_what_was_not_are_events_like_others(
+def test_events_in_the_perfect_and_denied_events_count(
     engine: longmind.Engine,
     ctx: longmind.Context,
     space: longmind.MemorySpace,
@@ -163,9 +163,7 @@ def test_what_has_been_done_and_what_was_not_are_events_like_others(
     assert [atom.text.partition(" (")[0] for atom in patterns(ctx, space)] == ([] if found is None else [found])
 
 
-def test_what_is_done_and_what_is_left_undone_are_two_patterns_that_both_stay(
-    ctx: longmind.Context, space: longmind.MemorySpace
-) -> None:
+def test_doing_and_not_doing_something_are_two_patterns(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     event = {"category": {"name": "event", "kind": "EPISODE"}}
     for day in (6, 8, 10):
         when = {"valid_from": f"2026-01-{day:02}", **event}
@@ -175,7 +173,7 @@ def test_what_is_done_and_what_is_left_undone_are_two_patterns_that_both_stay(
     assert ctx.memory.mine_patterns(space.id) == []
 
 
-def test_an_extraction_that_tells_of_events_has_patterns_looked_for(
+def test_an_extraction_with_events_queues_a_pattern_job(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
@@ -192,7 +190,7 @@ def test_an_extraction_that_tells_of_events_has_patterns_looked_for(
     assert jobs[0].result == {"added": [pattern.id], "superseded": []}
 
 
-def test_many_extractions_of_one_day_look_for_patterns_a_few_times(
+def test_many_extractions_of_one_day_queue_few_pattern_jobs(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])

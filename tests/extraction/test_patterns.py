@@ -1,4 +1,4 @@
-"""What recurs among the events that are remembered."""
+"""Detection of patterns among events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CANCELLED = [
 
 
 @pytest.mark.conforms("A3.8")
-def test_what_happened_on_three_days_is_a_pattern_with_the_events_as_evidence() -> None:
+def test_an_event_on_three_days_is_a_pattern_with_evidence() -> None:
     (pattern,) = find_patterns(CANCELLED)
     assert pattern.text == (
         "User repeatedly cancelled the Tuesday meeting "
@@ -74,25 +74,25 @@ def test_different_events_questions_and_plans_are_no_pattern(texts: tuple[str, .
     assert find_patterns([event(day, text, f"2023-03-0{day}") for day, text in enumerate(texts, start=1)]) == []
 
 
-def test_the_day_on_which_it_was_done_does_not_make_it_another_thing() -> None:
+def test_the_day_of_an_event_does_not_matter() -> None:
     texts = ("User went running on Monday.", "User went running yesterday.", "User went running this morning.")
     (pattern,) = find_patterns([event(day, text, f"2023-03-0{day * 3}") for day, text in enumerate(texts, start=1)])
     assert pattern.text == "User repeatedly went running (3 times between 3 March and 9 March 2023, about every 3 days)"
 
 
-def test_only_events_that_still_count_are_evidence() -> None:
+def test_archived_and_superseded_events_are_no_evidence() -> None:
     archived = CANCELLED[0].model_copy(update={"status": "ARCHIVED"})
     stated = event(3, "User cancelled the Tuesday meeting.", "2023-03-21", kind="FACT")
     assert find_patterns([archived, *CANCELLED[1:]]) == []
     assert find_patterns([*CANCELLED[:2], stated]) == []
 
 
-def test_what_the_assistant_told_is_not_mixed_with_what_the_user_told() -> None:
+def test_events_of_the_assistant_and_of_the_user_are_not_mixed() -> None:
     told = event(3, "User cancelled the Tuesday meeting.", "2023-03-21", trust="assistant")
     assert find_patterns([*CANCELLED[:2], told]) == []
 
 
-def test_mining_again_leaves_a_pattern_and_new_events_give_it_a_new_version() -> None:
+def test_a_known_pattern_is_skipped_until_new_events_supersede_it() -> None:
     (first,) = find_patterns(CANCELLED)
     assert isinstance(decide_pattern(first, []), Add)
     assert decide_pattern(first, [remembered(first)]).atom_id == "atom_pattern"

@@ -1,4 +1,4 @@
-"""From conversations to atoms: what is read, what is written, and that it is written once."""
+"""The extraction pipeline: messages are read once, and the atoms are written once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from longmind.clock import system_clock
 from longmind.extraction.candidate import Extracted, SourceMessage
 from longmind.store.tables import erasures
 from tests.embedder import WordsEmbedder
-from tests.extraction.conftest import current, talk, texts
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.conftest import current_texts, talk, texts
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 MINE: dict[str, Any] = {"namespace": "chat", "userId": "ada"}
 
@@ -25,7 +25,7 @@ def binding(ctx: longmind.Context, space: longmind.MemorySpace) -> longmind.Bind
     return ctx.memory.create_binding(MINE, [space.id])
 
 
-def newest_job(ctx: longmind.Context) -> longmind.Job:
+def find_newest_job(ctx: longmind.Context) -> longmind.Job:
     return ctx.jobs.list_jobs(limit=1)[0]
 
 
@@ -55,12 +55,12 @@ def test_an_atom_cites_its_message_and_says_why_it_is_there(
     assert [each.atom.id for each in ctx.memory.recall_by_entity(space.id, "Anna").hits] == [atom.id]
 
 
-def test_the_job_says_what_became_of_it_in_numbers_and_ids_and_never_in_words(
+def test_the_result_of_a_job_has_numbers_and_ids_and_no_texts(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "My home is Oslo. I like tea.")
     engine.work()
-    first = newest_job(ctx).result
+    first = find_newest_job(ctx).result
     home, tea = (atom.id for atom in reversed(ctx.memory.list_atoms(space.id)))
     assert first["counts"] == {"added": 2, "reinforced": 0, "superseded": 0, "skipped": 0}
     assert first["added"] == [home, tea]
@@ -68,7 +68,7 @@ def test_the_job_says_what_became_of_it_in_numbers_and_ids_and_never_in_words(
     assert first["cost"] == {"inputTokens": 1, "outputTokens": 2, "dollars": None}
     talk(ctx, "My home is Bergen. I like tea.")
     engine.work()
-    second = newest_job(ctx).result
+    second = find_newest_job(ctx).result
     bergen = ctx.memory.list_atoms(space.id)[0]
     assert second["counts"] == {"added": 0, "reinforced": 1, "superseded": 1, "skipped": 0}
     assert second["reinforced"] == [tea]
@@ -77,7 +77,7 @@ def test_the_job_says_what_became_of_it_in_numbers_and_ids_and_never_in_words(
         assert word not in str(first) + str(second)
 
 
-def test_what_is_told_again_is_reinforced(
+def test_a_repeated_fact_is_reinforced(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     told: list[longmind.Change] = []
@@ -111,7 +111,7 @@ def test_a_changed_fact_supersedes_the_old_one_also_within_one_conversation(
 
 @pytest.mark.conforms("T2", "A1.16")
 def test_only_the_latest_answer_to_a_turn_is_read_and_nothing_that_is_hidden(
-    engine: longmind.Engine, ctx: longmind.Context, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, extractor: SentenceExtractor
 ) -> None:
     chat = ctx.conversations
     conversation = chat.create_conversation("chat")
@@ -135,7 +135,7 @@ def test_only_the_latest_answer_to_a_turn_is_read_and_nothing_that_is_hidden(
 
 @pytest.mark.conforms("A5.14", "A5.15")
 def test_a_failing_extractor_harms_no_close_and_its_job_is_retried_then_dead_then_retried_by_hand(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     failing = True
     extract = extractor.extract
@@ -151,7 +151,7 @@ def test_a_failing_extractor_harms_no_close_and_its_job_is_retried_then_dead_the
     while not report.dead:
         report = report + engine.work()
     assert report == longmind.WorkReport(failed=engine.settings.job_attempts - 1, dead=1)
-    job = newest_job(ctx)
+    job = find_newest_job(ctx)
     assert (job.status, job.attempts) == ("dead", engine.settings.job_attempts)
     assert job.error == "RuntimeError: the model is on strike"
     failing = False
@@ -172,13 +172,13 @@ def test_a_replay_by_hand_makes_a_fresh_job_and_changes_nothing_that_is_known(
         assert isinstance(job, longmind.Job)
         assert (job.status, job.unique_key) == ("queued", None)
         assert engine.work().succeeded == 1
-        assert newest_job(ctx).result["counts"] == {"added": 0, "reinforced": 0, "superseded": 0, "skipped": 3}
+        assert find_newest_job(ctx).result["counts"] == {"added": 0, "reinforced": 0, "superseded": 0, "skipped": 3}
     assert ctx.memory.list_atoms(space.id, status=None) == before
 
 
 @pytest.mark.conforms("A5.9")
-def test_a_replay_of_an_open_conversation_moves_the_mark(
-    engine: longmind.Engine, ctx: longmind.Context, extractor: Sentences, space: longmind.MemorySpace
+def test_a_replay_of_an_open_conversation_moves_the_watermark(
+    engine: longmind.Engine, ctx: longmind.Context, extractor: SentenceExtractor, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "I like tea.", close=False)
     ctx.memory.run_extraction_for_conversation(conversation.id)
@@ -215,7 +215,7 @@ def test_a_replay_with_another_version_supersedes_what_the_earlier_one_has_made(
     assert job.payload["extractionVersion"] == "v2"
     engine.work()
     now = {atom.text: atom for atom in ctx.memory.list_atoms(space.id)}
-    assert current(ctx, space.id) == ["I like rain.", "(v2) My home is Bergen.", "(v2) My pet is a cat."]
+    assert current_texts(ctx, space.id) == ["I like rain.", "(v2) My home is Bergen.", "(v2) My pet is a cat."]
     assert now["(v2) My home is Bergen."].extraction_version == "v2"
     for text in ("My home is Bergen.", "My pet is a cat."):
         assert now[text].superseded_by == now[f"(v2) {text}"].id
@@ -228,8 +228,8 @@ def test_a_replay_with_another_version_supersedes_what_the_earlier_one_has_made(
 
 
 @pytest.mark.conforms("A5.15")
-def test_what_a_new_version_no_longer_finds_is_put_away_unless_another_conversation_told_it_too(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+def test_a_new_version_archives_what_it_no_longer_finds_unless_another_conversation_confirmed_it(
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     conversation = talk(ctx, "I like tea. I like rain.")
     talk(ctx, "I like rain.")
@@ -242,7 +242,7 @@ def test_what_a_new_version_no_longer_finds_is_put_away_unless_another_conversat
 
 
 @pytest.mark.conforms("A5.9")
-def test_a_dry_run_tells_what_would_happen_and_writes_nothing(
+def test_a_dry_run_reports_the_changes_and_writes_nothing(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, binding: longmind.Binding
 ) -> None:
     talk(ctx, "My home is Oslo. I like tea.")
@@ -275,7 +275,7 @@ def test_a_dry_run_for_a_space_that_is_not_there_yet_does_not_make_it(
 
 @pytest.mark.conforms("T9")
 def test_an_extraction_that_began_before_an_erasure_writes_nothing_after_it(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     extract = extractor.extract
 
@@ -290,8 +290,8 @@ def test_an_extraction_that_began_before_an_erasure_writes_nothing_after_it(
     assert engine.work() == longmind.WorkReport()
 
 
-class Meddling:
-    """A clock that, once armed, writes to a space whenever somebody asks what time it is."""
+class MeddlingClock:
+    """A clock that, once armed, writes to a space whenever it is read."""
 
     def __init__(self) -> None:
         self.meddle: Callable[[], object] | None = None
@@ -304,10 +304,10 @@ class Meddling:
         return system_clock()
 
 
-def test_a_space_that_keeps_changing_is_looked_at_again_and_at_last_held_and_the_extractor_is_asked_once(
+def test_a_space_that_keeps_changing_is_planned_in_the_transaction_at_last_with_one_call_of_the_extractor(
     database_url: str,
 ) -> None:
-    clock, extractor = Meddling(), Sentences()
+    clock, extractor = MeddlingClock(), SentenceExtractor()
     with longmind.open(database_url, extractor=extractor, embedder="none", clock=clock) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="eve")
         space = ctx.memory.create_memory_space("daily")
@@ -331,7 +331,7 @@ def test_a_space_that_keeps_changing_is_looked_at_again_and_at_last_held_and_the
 
 
 def test_the_same_conversation_in_two_namespaces_of_one_space_from_two_workers_at_once_is_as_if_fed_once(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     ctx.memory.create_binding({"namespace": "mail", "userId": "ada"}, [space.id])
     said = ["My home is Oslo. I like tea.", "I met Anna. My pet is a cat."]
@@ -375,8 +375,8 @@ def test_the_close_of_one_conversation_by_many_queues_one_job(
     assert len(ctx.jobs.list_jobs()) == 1
 
 
-def test_with_vectors_the_index_of_what_is_extracted_is_that_of_what_is_added(database_url: str) -> None:
-    with longmind.open(database_url, extractor=Sentences(), embedder=WordsEmbedder()) as engine:
+def test_extracted_and_added_atoms_have_the_same_index_entries(database_url: str) -> None:
+    with longmind.open(database_url, extractor=SentenceExtractor(), embedder=WordsEmbedder()) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id="eve")
         space = context.memory.create_memory_space("daily")
         context.memory.create_binding({"namespace": "chat", "userId": "eve"}, [space.id])

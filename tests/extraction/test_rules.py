@@ -1,4 +1,4 @@
-"""The rules extractor: hand-written cases, and what holds for any text."""
+"""The rules extractor: hand-written cases, and properties that hold for any text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from longmind.extraction.candidate import SourceMessage
 from longmind.extraction.rules import RulesExtractor
-from tests.extraction.cases import Case, fits, read_cases
+from tests.extraction.rule_cases import Case, fits, read_cases
 
 _CASES = read_cases()
 _ROLES = st.sampled_from(("user", "assistant", "tool"))
@@ -66,7 +66,7 @@ def test_any_text_is_read_and_only_the_given_messages_are_cited(given_):
 
 
 @given(_MESSAGES)
-def test_what_an_assistant_or_a_tool_says_is_never_how_the_user_wants_things(given_):
+def test_an_assistant_or_a_tool_gives_no_rules_and_preferences(given_):
     messages = _messages(given_)
     role_of = {message.id: message.role for message in messages}
     for candidate in RulesExtractor().extract(messages, "extraction-v1").candidates:
@@ -105,7 +105,7 @@ def test_the_extractor_is_named_rules():
     assert RulesExtractor().name == "rules"
 
 
-def test_what_was_said_around_a_message_widens_what_it_is_found_by():
+def test_the_messages_around_a_memory_are_its_search_context():
     texts = ["I moved to Oslo.", "Nice, and do you like it there?", "I love the fjord.", "It is lovely.", "I also ski."]
     messages = _messages([("user", text, False) for text in texts])
     candidates = RulesExtractor().extract(messages, "extraction-v1").candidates
@@ -114,7 +114,7 @@ def test_what_was_said_around_a_message_widens_what_it_is_found_by():
     assert fjord.speaker == "user"
 
 
-def test_a_memory_is_found_by_what_else_its_message_tells():
+def test_the_other_memories_of_a_message_are_search_context():
     messages = _messages([("user", "I live in Oslo. I prefer tea. Can you recommend a museum?", False)])
     asked, *_ = (
         each for each in RulesExtractor().extract(messages, "extraction-v1").candidates if "museum" in each.text

@@ -1,4 +1,4 @@
-"""A shared space that is bound for everybody: what each says is written there, and nobody writes over another."""
+"""A shared space that is bound for everybody: each user writes to it, and none changes what another said."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 import longmind
 from longmind.extraction.pipeline import PreparedExtraction
-from tests.extraction.conftest import current, talk, texts
-from tests.extraction.scripted_extractor import Sentences
-from tests.extraction.test_bindings import EVERYBODY, spaces_of, user
+from tests.extraction.conftest import current_texts, talk, texts
+from tests.extraction.scripted_extractor import SentenceExtractor
+from tests.extraction.test_bindings import EVERYBODY, read_spaces, user
 from tests.memory.facts import at_once
 
 SAID = ["I like tea.", "The rain is wet.", "My cat sleeps.", "Books are heavy.", "Trams are red."]
@@ -18,14 +18,14 @@ SAID = ["I like tea.", "The rain is wet.", "My cat sleeps.", "Books are heavy.",
 
 @pytest.fixture
 def insights(admin: longmind.Context) -> longmind.MemorySpace:
-    """A shared space of the administrator, bound to what everybody says."""
+    """A shared space of the administrator, bound to the conversations of all users."""
     space = admin.memory.create_memory_space("insights", kind="shared")
     admin.memory.create_binding(EVERYBODY, [space.id])
     return space
 
 
 @pytest.mark.conforms("A5.7", "T5")
-def test_what_is_extracted_for_everybody_into_a_shared_space_lands_in_that_very_space(
+def test_extraction_for_everybody_into_a_shared_space_writes_to_that_space(
     engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     ada, bob = user(engine, "ada"), user(engine, "bob")
@@ -34,7 +34,7 @@ def test_what_is_extracted_for_everybody_into_a_shared_space_lands_in_that_very_
     talk(stranger, "I am somebody else.")
     assert engine.work().succeeded == 3
     assert sorted(texts(admin, insights.id)) == ["I am ada.", "I am bob.", "I am root."]
-    assert spaces_of(ada) == spaces_of(bob) == spaces_of(stranger) == {}
+    assert read_spaces(ada) == read_spaces(bob) == read_spaces(stranger) == {}
     # Each leads back to who said it, and belongs to whose space it is.
     for atom in admin.memory.list_atoms(insights.id):
         name = atom.text.removeprefix("I am ").removesuffix(".")
@@ -47,7 +47,7 @@ def test_what_is_extracted_for_everybody_into_a_shared_space_lands_in_that_very_
 
 
 @pytest.mark.conforms("T5")
-def test_only_who_has_the_capability_and_owns_a_shared_space_binds_others_to_it(
+def test_only_an_admin_who_owns_a_shared_space_binds_others_to_it(
     engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     eve = user(engine, "eve")
@@ -74,7 +74,7 @@ def test_a_private_space_of_the_same_name_is_left_alone(
 
 
 @pytest.mark.conforms("T5")
-def test_what_one_user_says_neither_confirms_nor_replaces_what_another_said(database_url: str) -> None:
+def test_a_user_neither_confirms_nor_replaces_facts_of_another_user(database_url: str) -> None:
     # With the extractor of rules, which knows that one lives in one place at a time.
     with longmind.open(database_url, embedder="none") as engine:
         admin = user(engine, "root", capabilities={"admin"})
@@ -83,15 +83,15 @@ def test_what_one_user_says_neither_confirms_nor_replaces_what_another_said(data
         for name, said in [("ada", "I live in Graz."), ("bob", "I live in Linz."), ("root", "I live in Wels.")]:
             talk(user(engine, name), said)
             engine.work()
-        assert len(current(admin, space.id)) == 3
+        assert len(current_texts(admin, space.id)) == 3
         talk(user(engine, "ada"), "I moved to Vienna. I live in Vienna now.")
         engine.work()
-        left = " ".join(current(admin, space.id))
+        left = " ".join(current_texts(admin, space.id))
         assert ["Graz" in left, "Vienna" in left, "Linz" in left, "Wels" in left] == [False, True, True, True]
 
 
 @pytest.mark.conforms("T5", "T6")
-def test_the_job_of_who_was_heard_does_not_tell_what_the_space_holds(
+def test_the_result_of_a_job_does_not_reveal_the_content_of_a_shared_space(
     engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     ada = user(engine, "ada")
@@ -110,7 +110,7 @@ def test_the_job_of_who_was_heard_does_not_tell_what_the_space_holds(
 
 @pytest.mark.conforms("T4", "T5")
 def test_nothing_is_extracted_twice_into_a_shared_space(
-    engine: longmind.Engine, admin: longmind.Context, extractor: Sentences
+    engine: longmind.Engine, admin: longmind.Context, extractor: SentenceExtractor
 ) -> None:
     space = admin.memory.create_memory_space("insights", kind="shared")
     admin.memory.create_binding(EVERYBODY, [space.id], {"windowed": True, "windowTurns": 2})
@@ -125,11 +125,11 @@ def test_nothing_is_extracted_twice_into_a_shared_space(
     for version, left in (("v1", SAID), ("v2", [f"(v2) {said}" for said in SAID])):
         ada.memory.run_extraction_for_conversation(conversation.id, extraction_version=version)
         assert engine.work().succeeded == 1
-        assert current(admin, space.id) == left
+        assert current_texts(admin, space.id) == left
 
 
 @pytest.mark.conforms("T5")
-def test_a_job_that_somebody_made_up_writes_into_no_shared_space(
+def test_a_forged_job_writes_into_no_shared_space(
     engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     (binding,) = admin.memory.list_bindings()
@@ -154,11 +154,11 @@ def test_a_job_that_somebody_made_up_writes_into_no_shared_space(
     assert engine.work().succeeded == 3
     assert {repr(job.result) for job in eve.jobs.list_jobs()} == {repr(eve.jobs.list_jobs()[0].result)}
     assert "skipped" in eve.jobs.list_jobs()[0].result
-    assert (texts(admin, insights.id), texts(admin, private.id), spaces_of(eve)) == ([], [], {})
+    assert (texts(admin, insights.id), texts(admin, private.id), read_spaces(eve)) == ([], [], {})
 
 
 def test_a_shared_space_that_was_deleted_is_written_to_no_more(
-    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     ada = user(engine, "ada")
     talk(ada, "I like tea.")
@@ -166,12 +166,12 @@ def test_a_shared_space_that_was_deleted_is_written_to_no_more(
     talk(ada, "I like rain.")
     assert engine.work().succeeded == 1
     assert "deleted" in ada.jobs.list_jobs()[0].result["skipped"]
-    assert (extractor.asked, spaces_of(ada), spaces_of(admin)) == ([], {}, {})
+    assert (extractor.asked, read_spaces(ada), read_spaces(admin)) == ([], {}, {})
 
 
 @pytest.mark.conforms("T4", "T5")
 def test_a_job_that_dies_after_it_has_written_into_a_shared_space_does_not_do_so_again(
-    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     ada = user(engine, "ada")
     talk(ada, "I like tea.")
@@ -188,7 +188,7 @@ def test_a_job_that_dies_after_it_has_written_into_a_shared_space_does_not_do_so
 
 
 @pytest.mark.conforms("T5")
-def test_many_are_heard_in_a_shared_space_at_once(
+def test_many_users_write_to_a_shared_space_at_once(
     engine: longmind.Engine, admin: longmind.Context, insights: longmind.MemorySpace
 ) -> None:
     names = [f"user-{number}" for number in range(12)]

@@ -1,4 +1,4 @@
-"""The cap on what a model may cost: kept in the database, shared by all, and never a reason to lose facts."""
+"""The spend cap on models: kept in the database, shared by all workers, and never a reason to lose facts."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from longmind.providers.testing import ScriptedModel
 from longmind.scope import Scope, TenantScope
 from longmind.settings import Settings
 from longmind.store.tables import spend
-from tests.extraction.model_answers import fact, facts, new_numbers, said
+from tests.extraction.model_answers import fact, facts, new_numbers, user_message
 
 V1 = "extraction-v1"
 ADA, BOB, OTHER = Scope("acme", "support", "ada"), Scope("acme", "support", "bob"), Scope("rival", "support", "ada")
 MARCH, APRIL = to_micros("2026-03-31T23:59:00Z"), to_micros("2026-04-01T00:01:00Z")
-TALK = [said("msg_a", "I live in Graz.")]
+TALK = [user_message("msg_a", "I live in Graz.")]
 MODEL = "house:model"
 
 
-class Echo:
-    """An extractor that needs no model: it takes every message at its word."""
+class EchoExtractor:
+    """An extractor without a model, which returns every message as a fact."""
 
     name = "echo"
 
@@ -45,8 +45,8 @@ def answer(request: ModelRequest) -> dict[str, Any]:
     return facts(*(fact(f"Seen {number}.", sources=[number]) for number in new_numbers(request)))
 
 
-def costing(tokens: int) -> Callable[[ModelRequest], ModelReply]:
-    """Answers that take exactly so many tokens."""
+def build_reply(tokens: int) -> Callable[[ModelRequest], ModelReply]:
+    """Return a function whose replies cost a number of tokens."""
 
     def reply(request: ModelRequest) -> ModelReply:
         (block,) = ScriptedModel([answer(request)]).ask(request).content
@@ -58,18 +58,18 @@ def costing(tokens: int) -> Callable[[ModelRequest], ModelReply]:
 
 
 class Tenants:
-    """Extractors of an engine, capped for whom they work."""
+    """Capped extractors of one engine for several tenants."""
 
     def __init__(self, engine: longmind.Engine, **caps: Any) -> None:
         self.engine = engine
         self.settings = Settings(**caps)
         self.now = MARCH
-        self.model = ScriptedModel(costing(1_000), name=MODEL)
+        self.model = ScriptedModel(build_reply(1_000), name=MODEL)
         self.prices = Prices.read(f"{MODEL}=1000/1000")
 
     def extract(self, scope: Scope = ADA, talk: Sequence[SourceMessage] = TALK) -> Extracted:
         budget = TenantBudget(self.engine._database, scope, self.settings, lambda: self.now)
-        return CappedExtractor(ModelExtractor(self.model, self.prices), Echo, budget).extract(talk, V1)
+        return CappedExtractor(ModelExtractor(self.model, self.prices), EchoExtractor, budget).extract(talk, V1)
 
     def spent(self, scope: Scope = ADA, month: str = "2026-03") -> spend.SpendAmount:
         return self.engine._database.read(TenantScope.from_scope(scope), spend.read_spent, month)
@@ -126,8 +126,8 @@ def test_a_cap_survives_a_restart(database_url: str) -> None:
         assert Tenants(engine, extraction_spend_cap_dollars=2.0).extract().note is None
 
 
-def test_what_was_read_before_the_cap_was_reached_is_kept(engine: longmind.Engine) -> None:
-    talk = [said(f"msg_{number}", f"Remark {number}: {'blah ' * 1_000}") for number in range(1, 21)]
+def test_facts_found_before_the_cap_was_reached_are_kept(engine: longmind.Engine) -> None:
+    talk = [user_message(f"msg_{number}", f"Remark {number}: {'blah ' * 1_000}") for number in range(1, 21)]
     tenants = Tenants(engine, extraction_spend_cap_dollars=2.0)
     extracted = tenants.extract(talk=talk)
     sources = [candidate.source_message_ids[0] for candidate in extracted.candidates]
@@ -139,7 +139,7 @@ def test_what_was_read_before_the_cap_was_reached_is_kept(engine: longmind.Engin
     assert extracted.cost.dollars == 2.0
 
 
-def test_workers_go_over_the_cap_by_one_call_each_at_the_most(database_url: str) -> None:
+def test_workers_exceed_the_cap_by_one_call_each_at_most(database_url: str) -> None:
     # Two engines share the database as two processes do.
     with longmind.open(database_url) as here, longmind.open(database_url) as there:
         both = [Tenants(engine, extraction_spend_cap_tokens=20_000) for engine in (here, there)]
@@ -162,13 +162,13 @@ def test_workers_go_over_the_cap_by_one_call_each_at_the_most(database_url: str)
         assert both[1].extract().note is not None
 
 
-def test_what_a_call_may_cost_is_counted_while_it_is_made(engine: longmind.Engine) -> None:
+def test_the_most_that_a_call_may_cost_is_reserved_during_the_call(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_tokens=ANSWER_TOKENS)
     seen: list[int] = []
 
     def look(request: ModelRequest) -> ModelReply:
         seen.append(tenants.spent().tokens)
-        return costing(1_000)(request)
+        return build_reply(1_000)(request)
 
     tenants.model = ScriptedModel(look, name=MODEL)
     tenants.extract()
@@ -184,7 +184,7 @@ def test_a_call_that_was_refused_costs_nothing(engine: longmind.Engine) -> None:
     assert tenants.spent() == spend.SpendAmount(0, 0)
 
 
-def test_a_call_that_was_given_up_may_have_cost_all_it_could(engine: longmind.Engine) -> None:
+def test_a_call_that_timed_out_is_charged_in_full(engine: longmind.Engine) -> None:
     tenants = Tenants(engine, extraction_spend_cap_tokens=5_000)
     tenants.model = ScriptedModel([longmind.ModelTimedOut("Late.")], name=MODEL)
     with pytest.raises(longmind.ModelTimedOut):
@@ -216,14 +216,14 @@ def test_an_extractor_is_chosen_by_name_or_given(
     named = choose("model:openai:gpt-5-mini")
     assert isinstance(named, ModelExtractor)
     assert named.name == "model:openai:gpt-5-mini"
-    own = Echo()
+    own = EchoExtractor()
     assert choose(own, extraction_spend_cap_tokens=1) is own
     assert choose(None) is None
     assert choose("none") is None
 
 
 @pytest.mark.parametrize("wrong", ["", "rule", "model", "model:", "model:gpt", "openai:gpt-5-mini", 7, object()])
-def test_what_is_no_extractor_is_refused(choose: Callable[..., Extractor | None], wrong: object) -> None:
+def test_an_invalid_extractor_is_refused(choose: Callable[..., Extractor | None], wrong: object) -> None:
     with pytest.raises(longmind.InvalidInput):
         choose(wrong)
 
@@ -248,6 +248,6 @@ def test_a_cap_in_dollars_needs_a_price(choose: Callable[..., Extractor | None])
 
 
 @pytest.mark.parametrize("cap", [-1, "much", float("nan"), 10**13])
-def test_a_cap_that_cannot_be_one_is_refused(sqlite_url: str, cap: object) -> None:
+def test_an_invalid_cap_is_refused(sqlite_url: str, cap: object) -> None:
     with pytest.raises(longmind.InvalidInput, match="extraction_spend_cap_dollars"):
         longmind.open(sqlite_url, extraction_spend_cap_dollars=cap)

@@ -1,4 +1,4 @@
-"""What somebody tells later takes the place of what they told before, where the two cannot both be so."""
+"""Later facts supersede earlier ones where the two cannot both be true."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pairs(name: str) -> list[tuple[str, str]]:
 
 
 def decisions(old: str, new: str) -> list[Decision]:
-    """What becomes of each thing told in May beside all that was told in March."""
+    """Return the decisions about a message of May, given a message of March."""
     before = RULES.extract([SourceMessage("old", "user", old, MARCH)], "v1").candidates
     known = [KnownAtom.from_candidate(candidate, f"atom_{place}", MARCH) for place, candidate in enumerate(before)]
     told = RULES.extract([SourceMessage("new", "user", new, MAY)], "v1").candidates
@@ -31,12 +31,12 @@ def decisions(old: str, new: str) -> list[Decision]:
 
 
 @pytest.mark.parametrize(("old", "new"), pairs("changed.yaml"))
-def test_what_has_changed_since_takes_the_place_of_what_was_told(old: str, new: str) -> None:
+def test_a_changed_fact_supersedes_the_old_one(old: str, new: str) -> None:
     assert any(isinstance(each, Supersede) for each in decisions(old, new))
 
 
 @pytest.mark.parametrize(("old", "new"), pairs("unchanged.yaml"))
-def test_what_may_be_so_beside_it_leaves_it_alone(old: str, new: str) -> None:
+def test_a_compatible_fact_leaves_the_old_one_alone(old: str, new: str) -> None:
     assert not any(isinstance(each, Supersede) for each in decisions(old, new))
 
 
@@ -48,5 +48,5 @@ def test_what_may_be_so_beside_it_leaves_it_alone(old: str, new: str) -> None:
         ("My dog is called Rex.", "My dog is called Rex and he is a beagle."),
     ],
 )
-def test_what_is_told_beside_a_known_value_is_not_lost(old: str, new: str) -> None:
+def test_a_longer_statement_of_a_known_value_is_added(old: str, new: str) -> None:
     assert [type(each) for each in decisions(old, new)] == [Add]

@@ -8,7 +8,7 @@ from collections import Counter
 
 import longmind
 from harness.crew import Line, ada, run_together, started, wait_until
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 CONVERSATIONS = 50
 KILLS = 20
@@ -17,7 +17,7 @@ LEASE = 0.4
 
 def extract_some(line: Line, url: str, jobs: int, hangs: bool) -> None:
     """Do so many jobs, then one more or, if it hangs, part of one."""
-    extractor = Sentences()
+    extractor = SentenceExtractor()
 
     def hang() -> None:
         line.say("at work")
@@ -40,7 +40,7 @@ def test_of_fifty_conversations_each_is_extracted_once_though_the_worker_is_kill
     database_url: str,
 ) -> None:
     chance = random.Random(20)
-    with ada(database_url, extractor=Sentences(), job_attempts=100, job_lease_seconds=LEASE) as (engine, ctx):
+    with ada(database_url, extractor=SentenceExtractor(), job_attempts=100, job_lease_seconds=LEASE) as (engine, ctx):
         space = ctx.memory.create_memory_space("daily")
         scope = {"namespace": "chat", "userId": "ada"}
         ctx.memory.create_binding(scope, [space.id], {"windowed": True, "windowTurns": 2})
@@ -81,13 +81,13 @@ def test_of_fifty_conversations_each_is_extracted_once_though_the_worker_is_kill
 
 
 def work_off(line: Line, url: str) -> longmind.WorkReport:
-    with ada(url, extractor=Sentences(), job_lease_seconds=30.0) as (engine, _):
+    with ada(url, extractor=SentenceExtractor(), job_lease_seconds=30.0) as (engine, _):
         line.wait_for_others()
         return engine.work()
 
 
 def test_four_processes_that_extract_the_same_words_into_one_space_learn_them_once(database_url: str) -> None:
-    with ada(database_url, extractor=Sentences()) as (_, ctx):
+    with ada(database_url, extractor=SentenceExtractor()) as (_, ctx):
         space = ctx.memory.create_memory_space("daily")
         for namespace in ("chat", "mail"):
             ctx.memory.create_binding({"namespace": namespace, "userId": "ada"}, [space.id])

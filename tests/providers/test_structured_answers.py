@@ -11,13 +11,13 @@ import longmind
 from longmind.extraction.model.extractor import ModelExtractor
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.pydantic_ai.models import VendorModel
-from tests.extraction.model_answers import detailed, fact, facts, said
+from tests.extraction.model_answers import fact, fact_v2, facts, user_message
 from tests.vendor.answer import Answer
 from tests.vendor.server import Vendor
 
 V1, V2 = "extraction-v1", "extraction-v2"
-TALK = [said("msg_a", "I live in Graz.")]
-FACTS = {V1: facts(fact()), V2: facts(detailed(slot={"subject": "user", "attribute": "home", "value": "graz"}))}
+TALK = [user_message("msg_a", "I live in Graz.")]
+FACTS = {V1: facts(fact()), V2: facts(fact_v2(slot={"subject": "user", "attribute": "home", "value": "graz"}))}
 EVERY_WAY = pytest.mark.parametrize(
     "name", ["openai-chat:gpt-4o", "openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "ollama:llama3"]
 )

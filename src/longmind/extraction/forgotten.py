@@ -136,8 +136,8 @@ def _split_text(text: str) -> list[str]:
 
 def _find(run: Transaction, space_id: str, hashes: Iterable[str]) -> list[tuple[str, str]]:
     """Return the hashes that are among the tombstones of a space, each with its tombstone."""
-    wanted = list(hashes)
-    return tombstones.find(run, space_id, wanted) if wanted else []
+    checked = list(hashes)
+    return tombstones.find(run, space_id, checked) if checked else []
 
 
 class _FactHasher:

@@ -248,13 +248,13 @@ def unwrap_json(text: str) -> str:
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 
 
-def read_moment(written: str | None) -> tuple[Micros, Precision] | None:
+def read_moment(text: str | None) -> tuple[Micros, Precision] | None:
     """Read an ISO 8601 time, date, month or year, with its precision; return None for anything else."""
-    written = (written or "").strip()
-    date = _DATE.fullmatch(written)
+    text = (text or "").strip()
+    date = _DATE.fullmatch(text)
     try:
         if date is None:
-            return to_micros(written), "instant"
+            return to_micros(text), "instant"
         year, month, day = (int(part or 1) for part in date.groups())
         precision: Precision = "day" if date[3] else "month" if date[2] else "year"
         return to_micros(datetime(year, month, day, tzinfo=UTC)), precision

@@ -171,5 +171,5 @@ def _select_best(found: Sequence[Candidate]) -> list[Candidate]:
     for candidate in found:
         firsts.setdefault((candidate.kind, fold_name(candidate.text)), candidate)
     once = list(firsts.values())
-    kept = sorted(range(len(once)), key=lambda place: (-once[place].importance, -once[place].confidence, place))
-    return [once[place] for place in sorted(kept[:ATOMS_A_JOB])]
+    ranked = sorted(range(len(once)), key=lambda place: (-once[place].importance, -once[place].confidence, place))
+    return [once[place] for place in sorted(ranked[:ATOMS_A_JOB])]

@@ -112,8 +112,8 @@ def _find_slot(text: str) -> Slot | None:
 
 def _add_time(known: KnownAtom, times: dict[str, Micros]) -> KnownAtom:
     """Return a known atom with the time of the newest message that it rests on."""
-    said = [times[each] for each in known.atom.source_message_ids if each in times]
-    return replace(known, said_at=max(said) if said else None)
+    source_times = [times[each] for each in known.atom.source_message_ids if each in times]
+    return replace(known, said_at=max(source_times) if source_times else None)
 
 
 def _find_near(

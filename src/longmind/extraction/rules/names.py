@@ -143,15 +143,15 @@ def _add_related(found: dict[str, NameMention], text: str) -> None:
             role, name = match["role"], match["name"]
             if name is not None and (name.split()[0] in known.NO_NAMES or name.split()[0].lower() in known.START_WORDS):
                 name = None
-            whose = f"{match['whose']}'s {role or match['pet']}"
+            role_name = f"{match['whose']}'s {role or match['pet']}"
             if match["pet"]:
                 if name is not None:
-                    found.setdefault(name, NameMention(name, "OBJECT", whose))
+                    found.setdefault(name, NameMention(name, "OBJECT", role_name))
             elif name is not None:
-                other_name = whose if role in _ONE_OF_A_KIND else None
+                other_name = role_name if role in _ONE_OF_A_KIND else None
                 found.setdefault(name, NameMention(name, "PERSON", other_name))
-            elif role in _ONE_OF_A_KIND and not any(each.other_name == whose for each in found.values()):
-                found.setdefault(whose, NameMention(whose, "PERSON"))
+            elif role in _ONE_OF_A_KIND and not any(each.other_name == role_name for each in found.values()):
+                found.setdefault(role_name, NameMention(role_name, "PERSON"))
 
 
 def _read_name(match: re.Match[str], text: str, people: Collection[str]) -> NameMention | None:

@@ -1,4 +1,4 @@
-"""What was deleted or rejected stays so, until the app itself tells it again."""
+"""Deleted and rejected facts are not learned again until the app itself adds them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import longmind
 from longmind.extraction.candidate import Candidate, Extracted, Slot, SourceMessage
 from tests.extraction.conftest import talk, texts
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 Remove = Callable[[longmind.Context, str], None]
 
@@ -28,7 +28,7 @@ def _bound(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
 
 
-def atom_of(ctx: longmind.Context, space: longmind.MemorySpace, text: str) -> str:
+def find_atom_id(ctx: longmind.Context, space: longmind.MemorySpace, text: str) -> str:
     (atom,) = [atom for atom in ctx.memory.list_atoms(space.id) if atom.text == text]
     return atom.id
 
@@ -39,12 +39,12 @@ def replay(engine: longmind.Engine, ctx: longmind.Context, conversation: longmin
 
 
 @pytest.mark.parametrize("how", REMOVALS)
-def test_what_is_removed_does_not_come_back_by_replay_or_by_being_said_again_and_a_sibling_stays(
+def test_a_removed_fact_is_not_learned_again_from_a_replay_or_a_new_message(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, how: str
 ) -> None:
     conversation = talk(ctx, "I owe money to the bank. I owe a book to the library.")
     engine.work()
-    REMOVALS[how](ctx, atom_of(ctx, space, "I owe money to the bank."))
+    REMOVALS[how](ctx, find_atom_id(ctx, space, "I owe money to the bank."))
     sibling = ["I owe a book to the library."]
     replay(engine, ctx, conversation)
     assert texts(ctx, space.id) == sibling
@@ -56,20 +56,20 @@ def test_what_is_removed_does_not_come_back_by_replay_or_by_being_said_again_and
     assert "I like tea." in texts(ctx, space.id)
 
 
-def test_a_sibling_that_was_removed_before_it_was_known_apart_is_learned_by_a_new_version(
+def test_a_fact_of_a_removed_text_is_learned_by_a_version_that_splits_the_text(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "My dog Rex is brown. My dog Rex is old. My home is Oslo. My home is Bergen.")
     engine.work()
     for text in ("My dog Rex is brown.", "My home is Oslo."):
-        ctx.memory.delete_atom(atom_of(ctx, space, text))
+        ctx.memory.delete_atom(find_atom_id(ctx, space, text))
     replay(engine, ctx, conversation, extraction_version="v2")
     found = [atom.text for atom in ctx.memory.list_atoms(space.id) if atom.extraction_version == "v2"]
     assert found == ["My home is Bergen.", "My dog Rex is old."]
 
 
 @pytest.mark.parametrize("how", REMOVALS)
-def test_a_removed_sentence_does_not_come_back_within_a_text_that_tells_more(database_url: str, how: str) -> None:
+def test_a_removed_sentence_does_not_come_back_within_a_longer_text(database_url: str, how: str) -> None:
     with longmind.open(database_url, embedder="none") as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         space = ctx.memory.create_memory_space("daily")
@@ -115,7 +115,7 @@ def test_a_sibling_of_a_removed_fact_survives(database_url: str, how: str) -> No
         ctx.memory.create_binding({"namespace": "chat", "userId": "bob"}, [space.id])
         conversation = talk(ctx, "I'm HIV positive. I love sushi.")
         engine.work()
-        REMOVALS[how](ctx, atom_of(ctx, space, "User is HIV positive."))
+        REMOVALS[how](ctx, find_atom_id(ctx, space, "User is HIV positive."))
         replay(engine, ctx, conversation)
         talk(ctx, "I'm still HIV positive! And I love jazz.")
         engine.work()
@@ -123,8 +123,8 @@ def test_a_sibling_of_a_removed_fact_survives(database_url: str, how: str) -> No
         assert {atom.category.kind for atom in ctx.memory.list_atoms(space.id)} == {"PREFERENCE"}
 
 
-class Reworded(Sentences):
-    """Finds the same facts, in the words that it is given for them."""
+class RewordingExtractor(SentenceExtractor):
+    """Finds the same facts in other words, which the test provides."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,8 +137,8 @@ class Reworded(Sentences):
 
 
 @pytest.fixture
-def extractor() -> Reworded:
-    return Reworded()
+def extractor() -> RewordingExtractor:
+    return RewordingExtractor()
 
 
 @pytest.mark.parametrize(
@@ -157,25 +157,25 @@ def test_from_the_same_message_a_fact_does_not_come_back_in_slightly_other_words
     engine: longmind.Engine,
     ctx: longmind.Context,
     space: longmind.MemorySpace,
-    extractor: Reworded,
+    extractor: RewordingExtractor,
     reworded: str,
     comes_back: bool,
 ) -> None:
     said = "Paul's garden gate was painted green."
     conversation = talk(ctx, said)
     engine.work()
-    ctx.memory.delete_atom(atom_of(ctx, space, said))
+    ctx.memory.delete_atom(find_atom_id(ctx, space, said))
     extractor.words[said] = reworded
     replay(engine, ctx, conversation, extraction_version="v2")
     assert texts(ctx, space.id) == ([reworded] if comes_back else [])
 
 
 def test_a_value_does_not_come_back_however_it_is_worded_and_another_value_is_learned(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Reworded
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: RewordingExtractor
 ) -> None:
     talk(ctx, "My home is Oslo.")
     engine.work()
-    ctx.memory.delete_atom(atom_of(ctx, space, "My home is Oslo."))
+    ctx.memory.delete_atom(find_atom_id(ctx, space, "My home is Oslo."))
     extractor.words["My home is Oslo."] = "Where the user lives these days is the Norwegian capital."
     talk(ctx, "My home is Oslo.")
     engine.work()
@@ -185,13 +185,13 @@ def test_a_value_does_not_come_back_however_it_is_worded_and_another_value_is_le
     assert texts(ctx, space.id) == ["My home is Bergen."]
 
 
-def test_what_the_app_adds_itself_is_meant_and_can_be_learned_again(
+def test_a_fact_that_the_app_adds_again_can_be_learned_again(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "Paul's garden gate is green.")
     engine.work()
     for _ in range(2):
-        ctx.memory.delete_atom(atom_of(ctx, space, "Paul's garden gate is green."))
+        ctx.memory.delete_atom(find_atom_id(ctx, space, "Paul's garden gate is green."))
         replay(engine, ctx, conversation)
         assert texts(ctx, space.id) == []
         ctx.memory.add_atom(
@@ -202,14 +202,14 @@ def test_what_the_app_adds_itself_is_meant_and_can_be_learned_again(
     assert atom.source_message_ids == [ctx.conversations.get_messages(conversation.id)[0].id]
 
 
-def test_a_tombstone_is_of_its_space_alone_and_no_other_learns_of_it(
+def test_a_tombstone_applies_to_its_space_only(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     other = ctx.memory.create_memory_space("other")
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [other.id])
     talk(ctx, "I like tea.")
     engine.work()
-    ctx.memory.delete_atom(atom_of(ctx, space, "I like tea."))
+    ctx.memory.delete_atom(find_atom_id(ctx, space, "I like tea."))
     talk(ctx, "I like tea.")
     engine.work()
     assert (texts(ctx, space.id), texts(ctx, other.id)) == ([], ["I like tea."])
@@ -238,12 +238,12 @@ def hashes(engine: longmind.Engine, ctx: longmind.Context, space: longmind.Memor
         return [row[0] for row in rows]
 
 
-def test_an_atom_that_was_archived_and_not_rejected_can_be_told_again_but_not_by_the_same_message(
+def test_an_archived_atom_is_learned_again_from_another_message_only(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     conversation = talk(ctx, "I like tea.")
     engine.work()
-    ctx.memory.archive_atom(atom_of(ctx, space, "I like tea."))
+    ctx.memory.archive_atom(find_atom_id(ctx, space, "I like tea."))
     replay(engine, ctx, conversation)
     assert texts(ctx, space.id) == []
     talk(ctx, "I like tea.")
@@ -256,7 +256,7 @@ def test_one_that_is_rejected_twice_or_after_it_was_archived_stays_rejected(
 ) -> None:
     talk(ctx, "I like tea.")
     engine.work()
-    atom_id = atom_of(ctx, space, "I like tea.")
+    atom_id = find_atom_id(ctx, space, "I like tea.")
     ctx.memory.archive_atom(atom_id)
     ctx.memory.archive_atom(atom_id, rejected=True)
     ctx.memory.archive_atom(atom_id, rejected=True)
@@ -267,8 +267,8 @@ def test_one_that_is_rejected_twice_or_after_it_was_archived_stays_rejected(
         ctx.memory.archive_atom("atom_none", rejected=True)
 
 
-def test_a_deletion_while_the_conversation_is_extracted_anew_is_heeded(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+def test_a_deletion_during_a_replay_is_respected(
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     talk(ctx, "I like tea.")
     engine.work()
@@ -286,7 +286,7 @@ def test_a_deletion_while_the_conversation_is_extracted_anew_is_heeded(
 
 
 def test_slots_that_are_the_same_are_the_same_whatever_their_case(
-    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: Sentences
+    engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor
 ) -> None:
     extract = extractor.extract
 
@@ -296,7 +296,7 @@ def test_slots_that_are_the_same_are_the_same_whatever_their_case(
 
     talk(ctx, "My home is Oslo.")
     engine.work()
-    ctx.memory.delete_atom(atom_of(ctx, space, "My home is Oslo."))
+    ctx.memory.delete_atom(find_atom_id(ctx, space, "My home is Oslo."))
     extractor.extract = loud  # type: ignore[method-assign]
     talk(ctx, "Oslo, where else?")
     engine.work()
@@ -305,7 +305,7 @@ def test_slots_that_are_the_same_are_the_same_whatever_their_case(
 
 @pytest.fixture
 def by_rules(database_url: str) -> Iterator[tuple[longmind.Engine, longmind.Context, longmind.MemorySpace]]:
-    """A space that the rules extract into."""
+    """An engine with the rules extractor, and a space that is bound."""
     with longmind.open(database_url, embedder="none") as engine:
         bob = engine.context(tenant_id="acme", app_id="support", user_id="bob")
         space = bob.memory.create_memory_space("daily")

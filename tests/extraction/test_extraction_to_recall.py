@@ -1,4 +1,4 @@
-"""The whole way with what is there by default: conversations are closed, the rules read them, and recall finds it."""
+"""End to end with the default parts: conversations are closed, the rules extract facts, and recall finds them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ LISBON = "My sister lives in Lisbon."
         ([[ANNA], ["My sister plays tennis on Mondays."], ["Anna stopped playing tennis."]], "Mondays", "stopped"),
     ],
 )
-def test_who_goes_by_two_names_is_one_when_something_changes(
+def test_a_fact_changes_under_another_name_of_the_same_person(
     engine: longmind.Engine,
     ctx: longmind.Context,
     space: longmind.MemorySpace,
@@ -102,7 +102,7 @@ def test_who_goes_by_two_names_is_one_when_something_changes(
         [["My brother is called Tom."], [LISBON], ["Tom moved to Oslo."]],
     ],
 )
-def test_who_is_not_known_to_be_one_stays_two(
+def test_two_names_that_may_be_two_people_stay_apart(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, told: list[list[str]]
 ) -> None:
     for conversation in told:

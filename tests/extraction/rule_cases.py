@@ -1,4 +1,4 @@
-"""Hand-written cases of what the rules find, read from tests/extraction_cases."""
+"""Hand-written cases for the rules extractor, read from tests/extraction_cases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_cases() -> list[Case]:
 
 
 def fits(candidate: Candidate, wanted: dict[str, Any]) -> bool:
-    """Whether a candidate is as a case says; what the case does not name may be anything."""
+    """Return whether a candidate has the values that a case names."""
     unknown = wanted.keys() - _KEYS
     assert not unknown, f"a case asks for {unknown}"
     return all(_has(candidate, key, value) for key, value in wanted.items())

@@ -1,4 +1,4 @@
-"""What extraction writes is there for recall like everything else: names, many atoms at once, and history."""
+"""Recall of extracted facts: by names, after many atoms at once, and with history."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 import longmind
 from longmind.extraction.candidate import Candidate, Mention, SourceMessage
 from tests.extraction.conftest import talk, texts
-from tests.extraction.scripted_extractor import Sentences
+from tests.extraction.scripted_extractor import SentenceExtractor
 
 
-class Nicknames(Sentences):
-    """Says of everybody that they are called Lou as well."""
+class NicknameExtractor(SentenceExtractor):
+    """Gives every person the alias Lou."""
 
     def candidate(self, message: SourceMessage, sentence: str, version: str) -> Candidate:
         found = super().candidate(message, sentence, version)
@@ -26,7 +26,7 @@ def _bound(ctx: longmind.Context, space: longmind.MemorySpace) -> None:
     ctx.memory.create_binding({"namespace": "chat", "userId": "ada"}, [space.id])
 
 
-def named(ctx: longmind.Context, space: longmind.MemorySpace, name: str) -> longmind.Entity | None:
+def find_person(ctx: longmind.Context, space: longmind.MemorySpace, name: str) -> longmind.Entity | None:
     return ctx.memory.find_entity_by_name(space.id, "PERSON", name)
 
 
@@ -38,13 +38,13 @@ def test_names_that_extraction_learns_are_known_to_an_index_that_was_loaded_befo
     assert ctx.memory.recall_by_topic(space.id, "Clara").hits
     talk(ctx, "Rain fell while Bruno slept.")
     engine.work()
-    bruno = named(ctx, space, "Bruno")
+    bruno = find_person(ctx, space, "Bruno")
     assert bruno is not None
     hits = ctx.memory.recall_by_topic(space.id, "What about Bruno?", explain=True).hits
     assert [hit.atom.entity_ids for hit in hits] == [[bruno.id]]
 
 
-@pytest.mark.parametrize("extractor", [Nicknames()])
+@pytest.mark.parametrize("extractor", [NicknameExtractor()])
 def test_a_second_name_that_is_another_persons_fails_no_job(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
@@ -52,7 +52,7 @@ def test_a_second_name_that_is_another_persons_fails_no_job(
     clara = ctx.memory.create_entity(space.id, "PERSON", "Clara")
     talk(ctx, "I met Clara at noon.", "I met Bruno at night.")
     assert engine.work().failed == 0
-    assert [named(ctx, space, name) for name in ("Lou", "Clara")] == [
+    assert [find_person(ctx, space, name) for name in ("Lou", "Clara")] == [
         ctx.memory.get_entity(each.id) for each in (lou, clara)
     ]
     assert len(texts(ctx, space.id)) == 2
