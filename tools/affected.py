@@ -19,7 +19,7 @@ import grimp
 ROOT = Path(__file__).parent.parent
 ALL = "all"
 PACKAGES = ("longmind", "tests", "harness", "prove", "benchmarks", "examples", "tools")
-COMPOSITION = ("longmind.engine", "longmind.wiring", "longmind.context", "longmind.operations", "longmind.aio")
+COMPOSITION = ("longmind.engine", "longmind.engine_parts", "longmind.context", "longmind.operations", "longmind.aio")
 """Modules that import every service. A change of one of them affects all tests."""
 EVERYWHERE = ("pyproject.toml", "requirements.lock", "tests/conftest.py", "dev", "hatch_build.py")
 OTHER_FILES = {

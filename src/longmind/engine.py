@@ -14,6 +14,7 @@ from longmind.change_cursor import ChangeCursor
 from longmind.change_feed import Subscriber
 from longmind.clock import Clock, system_clock
 from longmind.context import Context
+from longmind.engine_parts import EngineParts
 from longmind.errors import EngineClosed, InvalidInput, StoreBusy
 from longmind.extraction.candidate import Extractor
 from longmind.extraction.registry import RULES
@@ -35,7 +36,6 @@ from longmind.summaries.registry import EXTRACTIVE
 from longmind.summaries.summariser import Summariser
 from longmind.validation.identifiers import validate_count
 from longmind.validation.text import quote_value
-from longmind.wiring import EngineParts
 
 
 def open(
@@ -169,8 +169,10 @@ class Engine(Maintenance):
         """Iterate over the changes of all processes and all users in order.
 
         after: the cursor of the last change you have dealt with; None is the beginning.
-        wait: False ends when there is nothing more to read, True when the engine is closed, a number after so many
-        seconds without a change. A change is held back while an earlier write is still under way.
+        wait: False ends when there is nothing more to read, True when the engine is closed, a number after that many
+        seconds without a change.
+
+        A change is held back while an earlier write is still under way.
         """
         return self._changes_of(self.following(after, wait=wait))
 

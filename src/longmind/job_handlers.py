@@ -17,7 +17,7 @@ from longmind.store.triggers.rolling_summary import SUMMARISE
 from longmind.store.triggers.sleep_time import SLEEP
 
 if TYPE_CHECKING:
-    from longmind.wiring import EngineParts
+    from longmind.engine_parts import EngineParts
 
 _OPTIMISTIC_ROUNDS = 2
 """Rounds in which an extraction decides outside the transaction; after that it decides and writes in one."""

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from longmind.context import Context
 from longmind.conversations.validation import validate_idle, validate_namespace
+from longmind.engine_parts import EngineParts, ServiceFactory
 from longmind.errors import InvalidInput, NotFound, StoreError
 from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progress
 from longmind.models.engine_measures import Measures
@@ -20,7 +21,6 @@ from longmind.store.triggers.extraction_orders import EXTRACT
 from longmind.tools.purge import START_LIMIT, purge
 from longmind.validation.annotated import LIMIT
 from longmind.validation.identifiers import validate_id
-from longmind.wiring import EngineParts, ServiceFactory
 
 _log = logging.getLogger("longmind.engine")
 

@@ -1,4 +1,8 @@
-"""The one table of what can be asked, by whom: every surface and the reference in the documentation read it."""
+"""The table of all operations of a context, and who may call them.
+
+REST, the CLI, MCP and the reference read it, so an operation that is missing here is on no surface. Signature and
+docstring of the method are the description of an operation everywhere.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +34,17 @@ class Operation:
 
     @property
     def path(self) -> str:
+        """The service and the name, such as `memory.add_atom`."""
         return f"{self.service}.{self.name}"
 
     @property
     def summary(self) -> str:
+        """The first paragraph of the docstring on one line."""
         return (inspect.getdoc(self.method) or "").partition("\n\n")[0].replace("\n", " ")
 
     @property
     def signature(self) -> inspect.Signature:
-        """The parameters as a caller gives them."""
+        """The parameters as a caller passes them, with annotations evaluated."""
         full = inspect.signature(self.method, eval_str=True)
         return full.replace(parameters=list(full.parameters.values())[1:])
 

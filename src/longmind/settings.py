@@ -1,4 +1,8 @@
-"""What can be set, and the only place that reads the environment."""
+"""Settings of an engine and of the server.
+
+This is the only module that reads the environment. A value passed to `open()` wins over the environment variable
+`LONGMIND_<NAME>`, which wins over the default here.
+"""
 
 from __future__ import annotations
 
@@ -43,95 +47,95 @@ _MOST_SPENT = 10**12
 
 @dataclass(frozen=True)
 class Settings:
-    """How an engine works. Each can be given to `open()` or as `LONGMIND_<NAME>` in the environment.
+    """Settings of an engine. Each can be passed to `open()` or set as `LONGMIND_<NAME>` in the environment.
 
-    Seconds are more than 0 and at most 365 days.
+    Values in seconds are more than 0 and at most 365 days. Raises InvalidInput for a value out of bounds.
     """
 
     url: str = field(default="", repr=False)
-    """Where the memory is kept; empty means the file in the home folder. Not shown in logs: it may hold a password."""
+    """The database URL; empty means the file in the home folder. Never logged, as it may hold a password."""
     durability: Durability = "full"
-    """`full`: what was written survives a power cut. `normal`: SQLite may lose the last moments, and is faster."""
+    """`full`: writes survive a power cut. `normal`: SQLite is faster, but may lose the last moments."""
     busy_timeout_seconds: float = 30.0
-    """How long a write waits for other processes' writes before it fails with StoreBusy."""
+    """Wait of a write for other writers before it fails with StoreBusy."""
     connect_timeout_seconds: float = 10.0
-    """How long to wait for a PostgreSQL server, and for a free connection to it."""
+    """Wait for a PostgreSQL server, and for a free connection to it."""
     answer_timeout_seconds: float = 60.0
-    """How long a PostgreSQL server may say nothing, besides waits for other writes, before it is given up."""
+    """Wait for an answer of a PostgreSQL server, apart from waits for other writes."""
     silence_seconds: float = 15.0
-    """How long the other end of a connection to PostgreSQL may be cut off before the connection counts as lost."""
+    """Time that a PostgreSQL server may be unreachable before the connection counts as lost."""
     pool_size: int = 16
-    """How many PostgreSQL connections one engine may hold: 1 to 1,000."""
+    """PostgreSQL connections that one engine may hold: 1 to 1,000."""
     embedder: str = "auto"
-    """Whose vectors recall uses: `vendor:model`, `auto` for the local one where it is installed, `none` for none."""
+    """The embedder of recall: `vendor:model`, `auto` for the local one if it is installed, or `none`."""
     reranker: str = "none"
-    """Who reads the best hits once more: `local:minilm-l12`, or `none`. It takes a third of a second and more."""
+    """The model that rereads the best hits: `local:minilm-l12`, or `none`. It takes a third of a second or more."""
     extractor: str = "rules"
-    """What finds memory in conversations: `rules`, which needs no model, `model:vendor:name`, or `none`."""
+    """The extractor of facts from conversations: `rules`, which needs no model, `model:vendor:name`, or `none`."""
     summariser: str = "extractive"
-    """What makes rolling summaries: `extractive`, which picks sentences and needs no model, or `model:vendor:name`."""
+    """The summariser: `extractive`, which picks sentences and needs no model, or `model:vendor:name`."""
     rolling_summary_turns: int = 10
-    """After how many turns a rolling summary is refreshed: 1 to 10,000, or 0 for only by hand."""
+    """Turns after which a rolling summary is refreshed: 1 to 10,000, or 0 for only on request."""
     rolling_summary_characters: int = 4_000
-    """How long a rolling summary may be: 200 to 100,000 characters."""
+    """The length of a rolling summary: at most 200 to 100,000 characters."""
     token_counter: str = "auto"
-    """What counts the tokens of prompts: `o200k` or `cl100k`, `estimate`, or `auto` for the first that can be used."""
+    """The counter of prompt tokens: `o200k`, `cl100k`, `estimate`, or `auto` for the first that is installed."""
     model_timeout_seconds: float = 120.0
-    """How long a language model may take for an answer; for one that is streamed, between two pieces of it."""
+    """Wait for an answer of a language model, or for the next piece of a streamed one."""
     model_attempts: int = 4
-    """How often a language model is asked when it is overloaded or its vendor is in trouble: 1 to 20."""
+    """Attempts with a language model that is overloaded or failing: 1 to 20."""
     model_prices: str = ""
-    """Dollars for a million tokens in and out, `openai:gpt-5-mini=0.25/2, …`, where they differ from the list's."""
+    """Dollars per million tokens in and out, `openai:gpt-5-mini=0.25/2, …`; they override the built-in list."""
     extraction_spend_cap_dollars: float = 0.0
-    """What the model extractor may cost a tenant's app in a month; then rules take over. 0 is no cap."""
+    """Monthly cost of the model extractor per app of a tenant, beyond which rules take over; 0 is no cap."""
     extraction_spend_cap_tokens: int = 0
-    """The same cap in tokens, in and out together, for models whose price is not known. 0 is no cap."""
+    """That cap in tokens, in and out together, for models of unknown price; 0 is no cap."""
     models_folder: str = ""
-    """Where the files of local models are kept; empty means the folder `.longmind/models` in the home folder."""
+    """The folder of local model files; empty means `.longmind/models` in the home folder."""
     cache_megabytes: float = 256.0
-    """How much memory the spaces and timelines that were used last may take: more than 0, at most 1,000,000."""
+    """Memory for the most recently used spaces and timelines: more than 0, at most 1,000,000."""
     job_lease_seconds: float = 30.0
-    """How long a job belongs to a worker that has stopped to give signs of life."""
+    """Time that a job stays with a worker that gives no sign of life."""
     job_attempts: int = 5
-    """How often a job is tried before it is put aside as dead: 1 to 100."""
+    """Attempts before a job is dead: 1 to 100."""
     job_retry_seconds: float = 1.0
-    """How long to wait before the second attempt; doubled with each further one."""
+    """The wait before the second attempt; it doubles with each further one."""
     job_retry_cap_seconds: float = 300.0
     """The longest wait between two attempts."""
     worker_poll_seconds: float = 0.5
-    """How often an idle worker looks for jobs that other processes have queued."""
+    """Interval at which an idle worker looks for jobs of other processes."""
     purge_superseded_days: int = 90
-    """How long an entry of the memory tools is kept after another one has superseded it: 1 to 36,500 days."""
+    """Days that a superseded entry of the memory tools is kept: 1 to 36,500."""
     request_megabytes: float = 16.0
-    """How large a request to the server may be."""
+    """The size of a request to the server, at most."""
     request_seconds: float = 60.0
-    """How long the server waits for the rest of a request, and for its operation."""
+    """Wait of the server for the rest of a request and for its operation."""
     turn_seconds: float = 600.0
-    """How long a turn that the server runs may take in all; then it ends with what it has."""
+    """Time that a turn on the server may take in all; after that it ends as it is."""
     shutdown_seconds: float = 30.0
-    """How long the server, told to stop, goes on with the requests that it has accepted."""
+    """Time that a stopping server goes on with accepted requests."""
     hot_log_events: int = 1_000
-    """How many of the newest events of a timeline its hot log holds: 1 to 100,000."""
+    """Newest events in the hot log of a timeline: 1 to 100,000."""
     hot_log_days: int = 7
-    """How long an event stays in the hot log: 1 to 36,500 days."""
+    """Days that an event stays in the hot log: 1 to 36,500."""
     distill_min_signal: float = 0.0
-    """How much an event must matter to be distilled, where a call does not say: 0 to 1."""
+    """The least signal of an event to be distilled, unless a call says otherwise: 0 to 1."""
     erasure_rebuild_megabytes: float = 256.0
-    """SQLite files up to this size are rebuilt with each erasure; larger ones by `longmind erase --vacuum`."""
+    """SQLite files up to this size are rebuilt with each erasure, larger ones by `longmind erase --vacuum`."""
     audit_key: str = field(default="", repr=False)
-    """A secret that the audit of the memory tools is chained with; set it before the first call, and keep it."""
+    """The secret that chains the audit of the memory tools; set it before the first call, and keep it."""
     jwt_algorithm: JwtAlgorithm = ""
-    """What tokens of another issuer are signed with: `HS256` or `RS256`; empty means that only keys are accepted."""
+    """The signature of another issuer's tokens: `HS256` or `RS256`; empty means that only keys are accepted."""
     jwt_secret: str = field(default="", repr=False)
-    """The secret that HS256 tokens are signed with: 32 bytes or more."""
+    """The secret of HS256 tokens: 32 bytes or more."""
     jwt_public_key: str = ""
-    """The PEM file of the public key, or certificate, of RS256 tokens."""
+    """The PEM file with the public key or certificate of RS256 tokens."""
     jwt_jwks: str = ""
-    """A JWKS file, from which a token's `kid` picks the key; read again when it changes."""
+    """A JWKS file, from which a token's `kid` selects the key; read again when it changes."""
     jwt_issuer: str = ""
     """The `iss` that a token must have; empty means any."""
     jwt_audience: str = ""
-    """The `aud` that a token must be for; empty means that it must have none."""
+    """The `aud` that a token must have; empty means that it must have none."""
     jwt_tenant_claim: str = "tenant"
     """The claim that names the tenant."""
     jwt_app_claim: str = "app"
@@ -139,32 +143,32 @@ class Settings:
     jwt_user_claim: str = "sub"
     """The claim that names the user."""
     jwt_app: str = ""
-    """The app of tokens whose issuer knows none."""
+    """The app of tokens without such a claim."""
     jwt_leeway_seconds: float = 10.0
-    """How far the clock of the issuer may be off."""
+    """Tolerated error of the issuer's clock."""
     rate_limit: str = ""
-    """How often a credential without a rate of its own may be used: `600/minute`; empty means as often as it likes."""
+    """The rate limit of a credential without its own, such as `600/minute`; empty means none."""
     rate_limit_storage: str = "memory://"
-    """Where the uses are counted: `memory://` is each process for itself; `redis://…` and its kin are shared."""
+    """The counter of uses: `memory://` in each process, `redis://…` and the like for all together."""
     cors_origins: str = ""
-    """The web pages that may call the server from a browser: `https://app.example, …`, or `*`; empty means none."""
+    """Web origins that may call the server from a browser: `https://app.example, …`, or `*`; empty means none."""
     log_format: LogFormat = "text"
-    """How the server writes its log: `text`, or `json` with one object on each line."""
+    """The format of the server's log: `text`, or `json` with one object per line."""
     log_level: LogLevel = "info"
-    """What the server writes: `debug`, `info`, `warning` or `error`, and what is worse."""
+    """The least level that the server logs: `debug`, `info`, `warning` or `error`."""
     tracing: Tracing = "off"
-    """Where OpenTelemetry spans go: `off`, `host` (the program's own provider), `console` or `otlp`."""
+    """The destination of OpenTelemetry spans: `off`, `host` (the program's own provider), `console` or `otlp`."""
 
     events_jsonl_dir: str = ""
-    """A folder of this database's own in which events are mirrored to files of JSON lines; empty is none."""
+    """A folder for this database alone, where events are mirrored to files of JSON lines; empty is none."""
     events_jsonl_fsync: JsonlFsync = "interval"
-    """When such files are synced to the disk: `always` at once, `interval` once a second while written, or `never`."""
+    """Syncing of these files to disk: `always` at once, `interval` once a second while written, or `never`."""
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 known = " or ".join(repr(choice) for choice in choices)
-                raise InvalidInput(f"{name} is {getattr(self, name)!r}.", hint=f"It is {known}.")
+                raise InvalidInput(f"{name} is {getattr(self, name)!r}.", hint=f"Use {known}.")
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name in _MOST:
@@ -179,12 +183,12 @@ class Settings:
             else:
                 continue
             if not fits:
-                raise _out_of_bounds(each.name, each.name, value)
+                raise _make_bounds_error(each.name, each.name, value)
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Whom the command `ipc` calls tools for. Each can be given as an option or as `LONGMIND_<NAME>`."""
+    """The user for whom the command `ipc` calls tools. Each field is an option or `LONGMIND_<NAME>`."""
 
     tenant: str = "local"
     app: str = "ipc"
@@ -195,7 +199,7 @@ class Caller:
 
 
 def load_caller(given: Mapping[str, str | None], environment: Mapping[str, str] | None = None) -> Caller:
-    """Join the options of a command with the environment; the options win."""
+    """Return the caller from the options of a command and the environment; the options win."""
     environment = os.environ if environment is None else environment
     known = {each.name: environment.get(f"LONGMIND_{each.name.upper()}") for each in fields(Caller)}
     known |= {name: value for name, value in given.items() if value is not None}
@@ -203,14 +207,17 @@ def load_caller(given: Mapping[str, str | None], environment: Mapping[str, str] 
 
 
 def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | None = None) -> Settings:
-    """Join what the caller gave with the environment; what the caller gave wins."""
+    """Return the settings from arguments and the environment; the arguments win.
+
+    Raises InvalidInput for an unknown name or a value out of bounds, and InvalidUrl for an empty URL.
+    """
     environment = os.environ if environment is None else environment
     kinds = get_type_hints(Settings)
     unknown = sorted(given.keys() - kinds.keys())
     if unknown:
-        raise InvalidInput(f"Unknown settings {unknown}.", hint=f"Known are {sorted(kinds)}.")
+        raise InvalidInput(f"Unknown settings {unknown}.", hint=f"Use {sorted(kinds)}.")
     if given.get("url") == "":
-        raise InvalidUrl("The address is empty.", hint="Leave it out to use the file in the home folder.")
+        raise InvalidUrl("The database URL is empty.", hint="Leave it out to use the file in the home folder.")
     values: dict[str, object] = {}
     for name, kind in kinds.items():
         variable = f"LONGMIND_{name.upper()}"
@@ -219,7 +226,7 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
         elif environment.get(variable):
             values[name] = _number(variable, name, environment[variable], kind)
     if isinstance(folder := values.get("events_jsonl_dir"), str) and folder:
-        # Made absolute at once: it is looked at later too, when the working folder may be another.
+        # Made absolute now: the working folder may change before it is used again.
         values["events_jsonl_dir"] = str(Path(folder).expanduser().absolute())
     settings = Settings(**values)  # type: ignore[arg-type]  # the names and kinds were checked above
     home = {"url": f"sqlite:///{_find_in_home('longmind.db')}", "models_folder": str(_find_in_home("models"))}
@@ -227,20 +234,20 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
 
 
 def _number(given_as: str, name: str, value: object, kind: object) -> object:
-    """The value as the number it has to be; a text is read, since the environment knows nothing else."""
+    """Return a value as the number that its setting takes; texts are parsed, as the environment has only texts."""
     if kind not in (int, float):
         return value
     try:
         number = int(value) if kind is int else float(value)  # type: ignore[call-overload, arg-type]
-        # int() would make 2 of 2.9 without a word.
+        # int() would silently turn 2.9 into 2.
         if isinstance(value, bool) or (kind is int and not isinstance(value, str) and number != value):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise _out_of_bounds(given_as, name, value) from None
+        raise _make_bounds_error(given_as, name, value) from None
     return number
 
 
-def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
+def _make_bounds_error(given_as: str, name: str, value: object) -> InvalidInput:
     if name in _MOST:
         bounds, example = f"a whole number from {_LEAST.get(name, 1)} to {_MOST[name]:,}", "16"
     elif name.endswith("_megabytes"):
@@ -253,9 +260,9 @@ def _out_of_bounds(given_as: str, name: str, value: object) -> InvalidInput:
         bounds, example = f"a number of seconds above 0 and not above {_MOST_SECONDS:,} (365 days)", "2.5"
     try:
         shown = repr(value)
-    except ValueError:  # Python refuses to write a number of thousands of digits
+    except ValueError:  # Python refuses to write an integer of thousands of digits
         shown = "far too large"
-    return InvalidInput(f"{given_as} is {shown}, and must be {bounds}.", hint=f"Write it like {example}.")
+    return InvalidInput(f"{given_as} is {shown}; it must be {bounds}.", hint=f"Write it like {example}.")
 
 
 def _find_in_home(name: str) -> Path:

@@ -66,8 +66,8 @@ def test_the_template_for_chat_messages_leaves_the_turns_to_the_messages(ada: Ad
             "within",
         ),
         ("{{#turns}}{{#items}}{{^any}}{{#items}}x{{/items}}{{/any}}{{/items}}{{/turns}}", "'items' stands within"),
-        ("{{surprise}}", "variable that there is not"),
-        ("{{#recalled}}{{#facts}}{{#items}}{{texts}}{{/items}}{{/facts}}{{/recalled}}", "variable that there is not"),
+        ("{{surprise}}", "unknown variable"),
+        ("{{#recalled}}{{#facts}}{{#items}}{{texts}}{{/items}}{{/facts}}{{/recalled}}", "unknown variable"),
         (
             "{{#recalled}}{{#suggestions}}{{#items}}{{text}}{{/items}}{{/suggestions}}{{/recalled}}",
             "without {{notice}}",
@@ -87,18 +87,21 @@ def test_the_template_for_chat_messages_leaves_the_turns_to_the_messages(ada: Ad
         ),
         (
             "{{#always_on}}{{#recalled}}{{#facts}}{{#items}}{{text}}{{/items}}{{/facts}}{{/recalled}}{{/always_on}}",
-            "hangs on",
+            "depends on",
         ),
-        ("{{#recalled}}{{#facts}}{{#items}}{{#until}}{{text}}{{/until}}{{/items}}{{/facts}}{{/recalled}}", "hangs on"),
+        (
+            "{{#recalled}}{{#facts}}{{#items}}{{#until}}{{text}}{{/until}}{{/items}}{{/facts}}{{/recalled}}",
+            "depends on",
+        ),
         (
             "{{^summary}}{{#turns}}{{#items}}{{#messages}}{{line}}{{/messages}}{{/items}}{{/turns}}{{/summary}}",
-            "hangs on",
+            "depends on",
         ),
         ("{{#user_memory}}{{#groups}}{{#items}}{{text}}{{/items}}{{/groups}}{{/user_memory}}", "without {{notice}}"),
         (
             "{{#any}}{{notice}}{{/any}}{{#user_memory}}{{#groups}}{{#items}}{{line}}{{/items}}{{/groups}}"
             "{{/user_memory}}",
-            "variable that there is not",
+            "unknown variable",
         ),
         (
             "{{#summary}}{{notice}}{{/summary}}{{#user_memory}}{{#groups}}{{#items}}{{text}}{{/items}}{{/groups}}"

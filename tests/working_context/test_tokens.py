@@ -75,7 +75,7 @@ def test_a_counter_that_gives_no_number_is_refused(sqlite_url: str, answer: obje
     with longmind.open(sqlite_url, token_counter=lambda _: answer, clock=clock) as engine:  # type: ignore[arg-type, return-value]
         ada = of(engine, clock)
         ada.say("Hello there", "Hi")
-        with pytest.raises(longmind.InvalidInput, match="token counter gave"):
+        with pytest.raises(longmind.InvalidInput, match="token counter returned"):
             ada.build()
 
 

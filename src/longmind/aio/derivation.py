@@ -54,7 +54,7 @@ def derive_async(
     return type(f"Async{service.__name__}", (), members)
 
 
-def described_as(
+def match_method(
     original: Callable[Concatenate[Any, P], Any],
 ) -> Callable[[Callable[..., T]], Callable[Concatenate[Any, P], T]]:
     """Give a hand-written asynchronous method the parameters and the docstring of the method that it wraps."""
@@ -65,7 +65,7 @@ def described_as(
     return describe
 
 
-def same_parameters_as(original: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+def match_parameters(original: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
     """Give a function the parameters of another one; it keeps its own docstring."""
 
     def describe(function: Callable[..., T]) -> Callable[P, T]:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from longmind import engine as synchronous
-from longmind.aio.derivation import described_as, same_parameters_as
+from longmind.aio.derivation import match_method, match_parameters
 from longmind.aio.services import (
     AsyncAccessKeys,
     AsyncAdmin,
@@ -42,7 +42,7 @@ from longmind.settings import Settings
 _log = logging.getLogger("longmind.changes")
 
 
-@same_parameters_as(synchronous.open)
+@match_parameters(synchronous.open)
 def open_async(*args: Any, **options: Any) -> Opening:
     """Open an engine for asynchronous use: `async with longmind.open_async(url) as engine`, or `await` it.
 
@@ -145,23 +145,25 @@ class AsyncEngine(AsyncEngineOperations):
 
     @property
     def settings(self) -> Settings:
+        """The settings of the engine."""
         return self._engine.settings
 
     @property
     def templates(self) -> Templates:
+        """The templates that lay out working contexts; register more of your own."""
         return self._engine.templates
 
-    @described_as(Engine.context)
+    @match_method(Engine.context)
     def context(self, **ids: Any) -> AsyncContext:
         return AsyncContext(self._engine.context(**ids), self._hop)
 
-    @described_as(Engine.subscribe)
+    @match_method(Engine.subscribe)
     def subscribe(self, subscriber: Callable[[Change], object], **options: Any) -> Callable[[], None]:
         if callable(subscriber):
             subscriber = functools.partial(_notify, subscriber, self._find_loop())
         return self._engine.subscribe(subscriber, **options)
 
-    @described_as(Engine.follow)
+    @match_method(Engine.follow)
     async def follow(self, *args: Any, **options: Any) -> AsyncIterator[Change]:
         if self._closed:
             raise EngineClosed
@@ -179,13 +181,13 @@ class AsyncEngine(AsyncEngineOperations):
             if following.waiting and not following.ended:
                 await asyncio.sleep(following.pause_seconds)
 
-    @described_as(Engine.register_job)
+    @match_method(Engine.register_job)
     def register_job(self, kind: str, handler: Callable[[JobRun], Any]) -> None:
         if callable(handler):
             handler = functools.partial(_handle, handler, self._find_loop())
         self._engine.register_job(kind, handler)
 
-    @described_as(Engine.close)
+    @match_method(Engine.close)
     async def close(self) -> None:
         self._closed = True
         if self._closing is None or not self._is_under_way(self._closing):
@@ -203,6 +205,7 @@ class AsyncEngine(AsyncEngineOperations):
         return not closing.done() and closing.get_loop() is asyncio.get_running_loop()
 
     def _find_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the running loop, or that of the opening if a thread without a loop calls."""
         try:
             return asyncio.get_running_loop()
         except RuntimeError:
@@ -219,6 +222,7 @@ class AsyncEngine(AsyncEngineOperations):
 
 
 def _notify(subscriber: Callable[[Change], object], loop: asyncio.AbstractEventLoop, change: Change) -> None:
+    """Call a subscriber in the thread of the commit; run what it returns on the loop if it is awaitable."""
     # Only the returned value shows whether it is a coroutine: a partial, a lambda or an object may make one too.
     outcome = subscriber(change)
     if inspect.isawaitable(outcome):
@@ -234,6 +238,7 @@ def _log_failure(kind: str, call: Future[Any]) -> None:
 
 
 def _handle(handler: Callable[[JobRun], Any], loop: asyncio.AbstractEventLoop, run: JobRun) -> Any:
+    """Call a job handler in the worker's thread; wait for the loop if it returns an awaitable."""
     outcome = handler(run)
     if inspect.isawaitable(outcome):
         return asyncio.run_coroutine_threadsafe(await_foreign(outcome), loop).result()

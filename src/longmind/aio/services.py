@@ -1,6 +1,7 @@
 """The services of a context and the operations of an engine, awaitable.
 
-Their types are in the stub `services.pyi`, which `tools/twins.py` writes.
+Each class is derived from the synchronous one, which alone has the signatures and docstrings. Their types are in the
+stub `services.pyi`, which `tools/twins.py` writes.
 """
 
 from longmind.admin import Admin

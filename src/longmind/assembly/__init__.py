@@ -1,1 +1,1 @@
-"""How memory becomes a part of a prompt: made harmless, counted, cut to a budget and laid out."""
+"""Assembly of prompts: memory is sanitised, counted, cut to a budget and laid out by a template."""

@@ -1,4 +1,4 @@
-"""The one assembler: sections, a template and a budget become a prompt and the number of its tokens."""
+"""The assembler: sections, a template and a token budget become a prompt."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from longmind.assembly.wording import describe_message
 from longmind.models.message import Message
 
 MESSAGE_TOKENS = 4
-"""What a message takes beside its words when it is sent as one: its role, and where it begins and ends."""
+"""Tokens of a message besides its words: its role, its beginning and its end."""
 _LINE_TOKENS = 8
-"""About what a line takes beside its text. Only to guess how many have to go; what is left is counted."""
+"""Rough tokens of a line besides its text. Only guesses how many to drop; the result is counted exactly."""
 
 
 def assemble(sections: Sequence[Section], template: Template, budget: int, count: TokenCounter) -> FittedPrompt:
     """Lay out as much of the sections as the budget has room for.
 
-    Tokens are those of the text. Where the template does not show the turns, they go to the model as messages beside
-    it, and are counted too.
+    Tokens are counted in the rendered text. Turns that the template does not show go to the model as messages next to
+    the text, and count too.
     """
     weights: dict[str, int] = {}
 
@@ -43,7 +43,7 @@ def assemble(sections: Sequence[Section], template: Template, budget: int, count
             return weigh_messages([piece])
         return count(str(piece.fields["text"])) + _LINE_TOKENS
 
-    # What is not shown is not used. Turns are: as messages.
+    # Pieces that the template hides are not used, except turns, which become messages.
     used = [
         each if each.shape == "turns" else shown
         for each, shown in zip(sections, template.select_visible(sections), strict=True)

@@ -1,4 +1,9 @@
-"""Cutting a prompt to its budget: the last section gives first, and what is left is counted as it is sent."""
+"""Cutting a prompt to its token budget.
+
+Sections come in the order of importance. Pieces are dropped from the last section backwards; texts are cut only when
+no other piece is left. Tokens of parts do not add up to those of the whole, so the parts only guess how many to drop,
+and every candidate is rendered and counted as a whole. The result keeps as many pieces as fit, never one more.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +14,27 @@ from itertools import accumulate
 from longmind.assembly.sections import Piece, Section
 
 Measure = Callable[[Sequence[Section]], tuple[str, int]]
-"""Lays sections out, and counts what came of it."""
+"""Renders sections and counts the tokens of the text."""
 ELLIPSIS = "…"
 
 
 @dataclass(frozen=True)
 class FittedPrompt:
+    """A prompt within its budget, with the pieces that it had no room for."""
+
     text: str
     tokens: int
     sections: tuple[Section, ...]
     dropped: dict[str, tuple[Piece, ...]]
-    """What had to go, by section, what went last first."""
+    """The dropped pieces by section, the last one dropped first."""
     shortened: bool
-    """Whether a text had to be cut short, or left out."""
+    """Whether a text was cut or left out."""
 
 
 def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callable[[Piece], int]) -> FittedPrompt:
-    """As much as fits. Sections come with what matters most first; a text is cut short only when all else has gone.
+    """Return the sections with as many pieces as fit.
 
-    Tokens of the parts do not add up to those of the whole, so the parts only tell where to begin to look.
+    measure: renders sections and counts the tokens of the result. cost: guesses the tokens of one piece.
     """
     going = [
         (place, piece)
@@ -40,7 +47,7 @@ def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callab
         return FittedPrompt(text, tokens, tuple(sections), {}, False)
     costs = list(accumulate((cost(sections[place].pieces[piece]) for place, piece in going), initial=0))
 
-    def kept(gone: int) -> list[Section]:
+    def drop_first(gone: int) -> list[Section]:
         places = going[:gone]
         return [
             each.drop_pieces([piece for place, piece in places if place == number])
@@ -50,19 +57,19 @@ def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callab
     gone = 0
     while tokens > budget and gone < len(going):
         gone = _count_pieces_to_drop(costs, gone, tokens - budget)
-        text, tokens = measure(kept(gone))
+        text, tokens = measure(drop_first(gone))
     if tokens > budget:
-        return _cut_texts(sections, kept(gone), budget, measure)
+        return _cut_texts(sections, drop_first(gone), budget, measure)
     while gone > 1:
-        closer = measure(kept(gone - 1))
+        closer = measure(drop_first(gone - 1))
         if closer[1] > budget:
             break
         gone, (text, tokens) = gone - 1, closer
-    return FittedPrompt(text, tokens, tuple(kept(gone)), _group_dropped(sections, going[:gone]), False)
+    return FittedPrompt(text, tokens, tuple(drop_first(gone)), _group_dropped(sections, going[:gone]), False)
 
 
 def _count_pieces_to_drop(costs: Sequence[int], gone: int, excess: int) -> int:
-    """How many pieces have to go, by their own costs, after so many have gone: one more at the least."""
+    """Return how many pieces to drop, by their own costs, to save `excess` tokens; at least one more than `gone`."""
     for more in range(gone + 1, len(costs)):
         if costs[more] - costs[gone] >= excess:
             return more
@@ -70,7 +77,7 @@ def _count_pieces_to_drop(costs: Sequence[int], gone: int, excess: int) -> int:
 
 
 def _cut_texts(sections: Sequence[Section], bare: list[Section], budget: int, measure: Measure) -> FittedPrompt:
-    """With nothing left but texts: these are cut, the last one first, until they fit."""
+    """Cut the texts, the last one first, after all other pieces were dropped; find the longest cut by bisection."""
     dropped = {each.name: each.pieces for each in sections if each.shape != "text" and each.pieces}
     for number in reversed(range(len(bare))):
         whole = bare[number].text
@@ -90,12 +97,12 @@ def _cut_texts(sections: Sequence[Section], bare: list[Section], budget: int, me
         if best:
             text, tokens = measure(bare)
             return FittedPrompt(text, tokens, tuple(bare), dropped, True)
-    # Nothing at all takes no tokens, whatever a counter says of it.
+    # An empty prompt takes no tokens, whatever the counter says.
     return FittedPrompt("", 0, tuple(bare), dropped, any(each.shape == "text" and each.pieces for each in sections))
 
 
 def _cut_at_word(text: str, length: int) -> str:
-    """The beginning of a text up to a length, without the half of a word where words are apart."""
+    """Return the beginning of a text up to a length, without half a word where words are separated."""
     start = text[:length]
     if length and not text[length].isspace() and " " in start:
         start = start.rpartition(" ")[0]
@@ -104,6 +111,7 @@ def _cut_at_word(text: str, length: int) -> str:
 
 
 def _group_dropped(sections: Sequence[Section], gone: Sequence[tuple[int, int]]) -> dict[str, tuple[Piece, ...]]:
+    """Return the dropped pieces by section, the last one dropped first."""
     found: dict[str, tuple[Piece, ...]] = {}
     for place, piece in gone:
         section = sections[place]

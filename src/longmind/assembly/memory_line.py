@@ -1,4 +1,4 @@
-"""What memory blocks say in a prompt: their lines, each harmless, and what they are told as."""
+"""Lines of memory blocks as prompts show them: sanitised, under a title."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ CORE_TITLES: dict[BlockScope, str] = {"user": "About the user", "agent": "About 
 ARCHIVAL_TITLE = "What archival memory has on this"
 
 
-def shown_line(line: str) -> str:
-    """A line as a model sees it, without the mark of a list that it may have already."""
+def sanitise_line(line: str) -> str:
+    """Return a sanitised line without its list marker."""
     return sanitise(line).removeprefix("- ").strip()
 
 
-def shown_lines(lines: Iterable[str]) -> list[str]:
-    """Lines as a model sees them, without those in which there is nothing to see."""
-    return [shown for shown in map(shown_line, lines) if shown]
+def sanitise_lines(lines: Iterable[str]) -> list[str]:
+    """Return sanitised lines without those that are empty then."""
+    return [shown for shown in map(sanitise_line, lines) if shown]
 
 
 def make_line_pieces(title: str, lines: Iterable[str]) -> list[Piece]:
-    """Lines of a block, each of which may be left out of a prompt alone."""
-    return [Piece({"title": title, "text": text}) for text in shown_lines(lines)]
+    """Return one piece per line of a block, so that each may be dropped alone."""
+    return [Piece({"title": title, "text": text}) for text in sanitise_lines(lines)]

@@ -1,4 +1,4 @@
-"""What a prompt is put together from: sections, and in each the pieces that stand there as a whole or not at all."""
+"""Sections of a prompt, and their pieces, each of which is shown as a whole or dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shape = Literal["text", "lines", "memory", "turns"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A line, a turn, or a text, with what a template may say of it. Every text in it is harmless."""
+    """A line, a turn or a text, with the fields that a template may show. All of its texts are sanitised."""
 
     fields: dict[str, Any]
     atom: Atom | None = None
@@ -26,20 +26,20 @@ class Piece:
 
 @dataclass(frozen=True)
 class Section:
-    """Pieces in the order in which they are shown. When room is short, `last_to_go` is kept the longest."""
+    """Pieces in the order of the prompt. `last_to_go` says which to keep longest if room is short."""
 
     name: str
     shape: Shape
     pieces: tuple[Piece, ...] = ()
     last_to_go: tuple[int, ...] = ()
-    """The places of the pieces, what matters most first; empty when that is the order they are shown in."""
+    """The positions of the pieces, the most important first; empty if that is their order."""
 
     def list_drop_order(self) -> list[int]:
-        """The places of the pieces in the order in which they go."""
+        """Return the positions of the pieces in the order in which they are dropped."""
         return list(reversed(self.last_to_go or range(len(self.pieces))))
 
     def drop_pieces(self, places: Iterable[int]) -> Section:
-        """The section as it is when some pieces have gone."""
+        """Return the section without the pieces at these positions."""
         gone = set(places)
         if not gone:
             return self
@@ -49,16 +49,17 @@ class Section:
         return replace(self, pieces=tuple(self.pieces[place] for place in kept), last_to_go=left)
 
     def with_text(self, text: str) -> Section:
-        """A text section that says something else, or nothing."""
+        """Return a text section with another text; an empty one leaves no piece."""
         return replace(self, pieces=(Piece({"text": text}),) if text else ())
 
     @property
     def text(self) -> str:
+        """The text of a text section, or an empty one."""
         return str(self.pieces[0].fields["text"]) if self.pieces else ""
 
 
 def list_atoms_in_order(sections: Sequence[Section]) -> list[Atom]:
-    """The atoms of the sections as they are numbered in a prompt: in each, facts before suggestions."""
+    """Return the atoms of sections as a prompt numbers them: in each section, facts before suggestions."""
     return [
         piece.atom
         for section in sections
@@ -69,13 +70,14 @@ def list_atoms_in_order(sections: Sequence[Section]) -> list[Atom]:
 
 
 def build_variables(sections: Sequence[Section]) -> dict[str, Any]:
-    """What a template can show: each section by its name, False where there is nothing in it."""
+    """Return the variables of a template: each section by its name, False if it is empty."""
     numbers = {atom.id: number for number, atom in enumerate(list_atoms_in_order(sections), 1)}
     shown: dict[str, Any] = {section.name: _build_variable(section, numbers) for section in sections}
     return {"notice": SUGGESTIONS_NOTICE, "any": any(section.pieces for section in sections), **shown}
 
 
 def _build_variable(section: Section, numbers: dict[str, int]) -> dict[str, Any] | bool:
+    """Return a section as a template sees it, by its shape; False if it is empty."""
     if not section.pieces:
         return False
     if section.shape == "text":
@@ -99,7 +101,7 @@ def _build_variable(section: Section, numbers: dict[str, int]) -> dict[str, Any]
 
 
 def name_part(section: Section, piece: Piece) -> str:
-    """Where in a section a piece is shown."""
+    """Return the name of the part of a section that shows a piece."""
     if section.shape != "memory":
         return section.name
     return f"{section.name}.suggestions" if _is_suggestion(piece) else f"{section.name}.facts"

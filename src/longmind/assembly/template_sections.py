@@ -1,4 +1,8 @@
-"""Which sections a kind of prompt has: a template is tried on all of them when it is registered."""
+"""The sections that a kind of prompt has, and samples of them.
+
+A template is tried on samples when it is registered: with every part present, and with every combination of missing
+parts. So a registered template is known to show suggestions only under their notice.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +24,18 @@ WORKING_CONTEXT: Outline = {
 }
 
 LINE_FIELDS = ("line", "number", "text", "about", "category", "kind", "date", "until", "source")
-"""What a template can say of a fact; `line` is what the default one says: the number, the text and what is about it."""
+"""Fields of a fact; `line` is the one of the default template: number, text and remarks."""
 _NOT_ALWAYS = ("category", "until")
-"""Those that can be empty."""
+"""Fields that may be empty."""
 MESSAGE_FIELDS = ("line", "who", "role", "date", "text")
-"""What it can say of a message; `line` is who and the text."""
+"""Fields of a message; `line` is the speaker and the text."""
 
-# Cannot be in a template: no text that is accepted has it.
+# Cannot occur in a template: accepted texts never hold it.
 _MARK = "\x00"
 
 
 def list_marks(outline: Outline) -> dict[str, str]:
-    """For each part of the outline, what stands for it in the sample."""
+    """Return a mark for each part of an outline, which stands for the part in a sample."""
     parts = (
         part
         for name, shape in outline.items()
@@ -41,13 +45,13 @@ def list_marks(outline: Outline) -> dict[str, str]:
 
 
 def list_suggestion_parts(outline: Outline) -> set[str]:
-    """The parts that stand in no prompt without the notice before them."""
+    """Return the parts that no prompt may show without the notice above them."""
     kinds = {"lines": "{}", "memory": "{}.suggestions"}
     return {kinds[shape].format(name) for name, shape in outline.items() if shape in kinds}
 
 
 def build_sample(outline: Outline, parts: Collection[str], *, spare: str = "") -> dict[str, Any]:
-    """The variables of a prompt that has some of its parts, with these words for what not every line has."""
+    """Return the variables of a prompt with some of its parts; `spare` fills fields that not every line has."""
     marks = list_marks(outline)
     shown: dict[str, Any] = {"any": bool(parts), "notice": SUGGESTIONS_NOTICE}
     for name, shape in outline.items():

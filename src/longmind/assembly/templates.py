@@ -1,4 +1,4 @@
-"""The templates that prompts are laid out by: Mustache, with the memory already made harmless."""
+"""Mustache templates that lay out prompts, filled with sanitised memory."""
 
 from __future__ import annotations
 
@@ -35,34 +35,37 @@ _BREAKS = re.compile(r"\n{3,}")
 
 
 class Template:
-    """A template that was read, and what of the memory it shows."""
+    """A parsed template that was tried on samples, so that the parts it shows are known.
+
+    Raises InvalidInput if showing one part depends on another, or if suggestions stand without their notice.
+    """
 
     def __init__(self, id: str, text: str, outline: Outline = WORKING_CONTEXT) -> None:
         self.id = id
-        self._parsed = _parsed(id, text)
-        # Tried on everything that there can be, marked, to see what it makes of it before it is used.
+        self._parsed = _parse_template(id, text)
+        # Tried with every part present, each marked, to see what the template shows.
         marks, suggestions = list_marks(outline), list_suggestion_parts(outline)
         tried = self._render(build_sample(outline, marks, spare="x"), _refuse_variable)
         self.shows = frozenset(part for part, mark in marks.items() if mark in tried)
-        """The parts that it shows: sections, and of those with memory `name.facts` and `name.suggestions`."""
-        # And on all that may be missing of it: what is shown must not hang on that, or nobody could tell what was.
+        """The parts that it shows: sections, or `name.facts` and `name.suggestions` of those with memory."""
+        # And with every combination of missing parts, on which the shown ones must not depend.
         for count in range(len(marks) + 1):
             for parts in combinations(marks, count):
                 self._try(self._render(build_sample(outline, parts), _render_nothing), parts, marks, suggestions)
 
     def _try(self, tried: str, parts: Sequence[str], marks: Mapping[str, str], suggestions: set[str]) -> None:
+        """Raise InvalidInput if a sample shows other parts than the full one, or suggestions without notice."""
         places = {part: tried.find(mark) for part, mark in marks.items()}
         for part in parts:
             if (places[part] >= 0) != (part in self.shows):
-                raise _make_template_error(self.id, f"whether it shows {part} hangs on what else there is")
+                raise _make_template_error(self.id, f"whether it shows {part} depends on other parts")
         suggested = [place for part, place in places.items() if place >= 0 and part in suggestions]
         if suggested and not 0 <= tried.find(SUGGESTIONS_NOTICE) < min(suggested):
-            # Preferences, rules and lines of blocks never stand in a prompt without the words that make suggestions
-            # of them.
+            # Preferences, rules and lines of blocks never appear without the notice that makes them suggestions.
             raise _make_template_error(self.id, "it shows suggestions without {{notice}} before them")
 
     def select_visible(self, sections: Sequence[Section]) -> list[Section]:
-        """The sections with only the pieces that it shows."""
+        """Return the sections with only the pieces that the template shows."""
         return [
             each.drop_pieces(
                 [place for place, piece in enumerate(each.pieces) if name_part(each, piece) not in self.shows]
@@ -71,27 +74,32 @@ class Template:
         ]
 
     def render(self, sections: Sequence[Section]) -> str:
-        """The sections laid out; an empty text when there is nothing in them."""
+        """Return the sections laid out, or an empty text if they hold nothing."""
         shown = build_variables(self.select_visible(sections))
         if not shown["any"]:
             return ""
         text = self._render(shown, _render_nothing)
-        # Looking for the breaks is quicker than looking for the pattern.
+        # Finding the breaks is faster than the pattern.
         return (_BREAKS.sub("\n\n", text) if "\n\n\n" in text else text).strip("\n")
 
     def _render(self, shown: dict[str, Any], missing: Any) -> str:
+        """Render variables; `missing` is called for a name that is not among them."""
         return str(self._parsed.render(shown, escape=escape_markup, missing_data=missing))
 
 
 class Templates:
-    """The templates of an engine, by their ids."""
+    """The templates of an engine, by id. Threads may share it."""
 
     def __init__(self) -> None:
         self._registered: dict[str, Template] = {}
         self._lock = threading.Lock()
 
     def register(self, template_id: str, text: str) -> None:
-        """Keep a template, to be chosen by its id; one that was registered under the same id before is replaced."""
+        """Register a template under an id; it replaces one that was registered under the same id.
+
+        template_id: at most 255 characters, and not one of the built-in ids. text: Mustache, at most 100,000
+        characters. Raises InvalidInput for a template that cannot be used, with the reason.
+        """
         checked = validate_text("template_id", template_id, limit=IDENTITY_LIMIT, blank=False)
         if checked in BUILT_IN:
             raise InvalidInput(f"The template {checked!r} is built in.", hint="Choose another id.")
@@ -100,24 +108,25 @@ class Templates:
             self._registered[checked] = template
 
     def ids(self) -> list[str]:
-        """The ids that can be chosen, the built-in ones first."""
+        """Return the ids that can be chosen, the built-in ones first."""
         return [*BUILT_IN, *sorted(self._registered.keys() - set(BUILT_IN))]
 
     def find(self, template_id: str | None) -> Template:
-        """The template of an id; None is the default one."""
+        """Return the template of an id; None is the default one."""
         wanted = DEFAULT if template_id is None else template_id
         found = self._registered.get(wanted) if isinstance(wanted, str) else None
         if found is not None:
             return found
         if wanted not in BUILT_IN:
-            raise InvalidInput(f"There is no template {wanted!r}.", hint=f"There are {', '.join(self.ids())}.")
+            raise InvalidInput(f"There is no template {wanted!r}.", hint=f"Use {', '.join(self.ids())}.")
         template = Template(wanted, (_LAYOUTS / f"{wanted}.mustache").read_text("utf-8"))
         with self._lock:
             return self._registered.setdefault(wanted, template)
 
 
-def _parsed(id: str, text: str) -> combustache.Template:
-    # Loaded with the first template: programs that build no prompts need not wait for it.
+def _parse_template(id: str, text: str) -> combustache.Template:
+    """Parse a template; raise InvalidInput for one that refers to others or nests a section in itself."""
+    # Imported with the first template: most programs build no prompts.
     import combustache
     from combustache.exceptions import CombustacheError
 
@@ -135,16 +144,16 @@ def _parsed(id: str, text: str) -> combustache.Template:
 
 
 def _find_repeated_section(parsed: combustache.Template, around: frozenset[str] = frozenset()) -> str | None:
-    """The name of a section that stands within itself.
+    """Return the name of a section that stands within itself, or None.
 
-    A list is found from within its own items as well, so ten of them, one within another, would make of fifty messages
-    fifty to the tenth.
+    A list can be reached from within its own items, so ten nested ones would turn fifty messages into fifty to the
+    tenth.
     """
     from combustache.nodes.section import Inverted, Section
 
     for node in parsed._list:
         if isinstance(node, Section):
-            # Of `turns.items` that is what is gone through.
+            # Of `turns.items`, the list is `items`.
             name = str(node.contents).rpartition(".")[2]
             if isinstance(node, Inverted):
                 inner = around
@@ -159,9 +168,7 @@ def _find_repeated_section(parsed: combustache.Template, around: frozenset[str] 
 
 
 def _refuse_variable() -> Any:
-    raise InvalidInput(
-        "The template names a variable that there is not.", hint="The documentation lists those that there are."
-    )
+    raise InvalidInput("The template uses an unknown variable.", hint="Use the variables that the documentation lists.")
 
 
 def _render_nothing() -> str:
@@ -169,4 +176,6 @@ def _render_nothing() -> str:
 
 
 def _make_template_error(id: str, what: str) -> InvalidInput:
-    return InvalidInput(f"The template {id!r} cannot be used: {what}.", hint="Mend it; the documentation has examples.")
+    return InvalidInput(
+        f"The template {id!r} cannot be used: {what}.", hint="Correct it; the documentation has examples."
+    )

@@ -1,4 +1,4 @@
-"""How many tokens a text takes: counted by a real tokenizer, estimated, or told by a function of the host's."""
+"""Counting of tokens: by a tokenizer, by an estimate, or by a function of the host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TokenCounter = Callable[[str], int]
 AUTO = "auto"
 ESTIMATE = "estimate"
 ENCODINGS = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
-"""Vocabularies of language models, by the name that they are chosen by."""
+"""Vocabularies of language models, by their names in settings."""
 _PACKAGE = "rs_bpe"
 
 # Scripts in which a character is about a token: Han, kana and Hangul, with their extensions.
@@ -25,7 +25,7 @@ _ONE_EACH = re.compile(
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text takes, without a tokenizer: four bytes each, and each Chinese character one."""
+    """Estimate the tokens of a text without a tokenizer: four bytes each, and one per Chinese character."""
     if text.isascii():
         return -(-len(text) // 4)
     wide = len(_ONE_EACH.findall(text))
@@ -33,7 +33,7 @@ def estimate(text: str) -> int:
 
 
 def choose_counter(chosen: object) -> TokenCounter:
-    """The counter of a name, or the function that was given."""
+    """Return the counter of a name, or the host's function with its answers checked."""
     if isinstance(chosen, str):
         return _choose_named_counter(chosen)
     if callable(chosen):
@@ -42,6 +42,7 @@ def choose_counter(chosen: object) -> TokenCounter:
 
 
 def _choose_named_counter(name: str) -> TokenCounter:
+    """Return the counter of a name; `auto` is the tokenizer if it is installed, else the estimate."""
     installed = find_spec(_PACKAGE) is not None
     if name == ESTIMATE or (name == AUTO and not installed):
         return estimate
@@ -55,14 +56,14 @@ def _choose_named_counter(name: str) -> TokenCounter:
     return Tokenizer(ENCODINGS["o200k" if name == AUTO else name])
 
 
-_HINT = f"It is a function from a text to a number, or one of {', '.join((AUTO, *ENCODINGS, ESTIMATE))}."
+_HINT = f"Pass a function from a text to a number, or one of {', '.join((AUTO, *ENCODINGS, ESTIMATE))}."
 
 
 class Tokenizer:
-    """Counts the tokens of a vocabulary. Its tables are loaded with the first text, which takes a moment.
+    """Counts tokens by a model's vocabulary, whose tables are loaded with the first text.
 
-    From one prompt to the next most lines stay as they are, so what a line takes is remembered. Lines are told apart
-    by their hashes: what was erased from memory is not to live on here.
+    Most lines stay the same from one prompt to the next, so counts are remembered by line. The keys are hashes: a line
+    that was erased from memory must not live on here.
     """
 
     def __init__(self, encoding: str) -> None:
@@ -88,21 +89,22 @@ class Tokenizer:
         return total
 
     def _load(self) -> TokenCounter:
+        """Load the vocabulary, which takes a moment."""
         from rs_bpe.bpe import openai
 
         count: TokenCounter = getattr(openai, self._encoding)().count
         return count
 
 
-# No token goes on behind a line break, unless white space follows it or, in one vocabulary, a slash. So the tokens of
-# lines that are parted there add up to those of the text.
+# No token spans a line break, unless white space follows it or, in one vocabulary, a slash. So the tokens of lines that
+# are split there add up to those of the text.
 _LINES = re.compile(r"(?<=\n)(?=[^\s/])")
 _REMEMBERED = 10_000
 """Lines whose tokens are remembered: about a megabyte."""
 
 
 class CheckedCounter:
-    """A function of the host's. A wrong answer would break what is promised of a budget, so it is not believed."""
+    """A counter of the host. Its answers are checked, because a wrong one would break the budget."""
 
     def __init__(self, count: Callable[[str], object]) -> None:
         self._count = count
@@ -111,6 +113,6 @@ class CheckedCounter:
         counted = self._count(text)
         if isinstance(counted, bool) or not isinstance(counted, int) or counted < 0:
             raise InvalidInput(
-                f"The token counter gave {quote_value(counted)}.", hint="It has to give a whole number, zero or more."
+                f"The token counter returned {quote_value(counted)}.", hint="Return a whole number from 0."
             )
         return counted

@@ -1,4 +1,4 @@
-"""How a fact and a message are put into words in a prompt: on one line, with when and from whom it is known."""
+"""The words of facts and messages in a prompt: one line each, with date and source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROLES = {"user": "User", "assistant": "Assistant", "system": "Application"}
 
 
 def make_atom_piece(atom: Atom) -> Piece:
-    """A fact with its category, the day from which it holds, when it ends, and whose word it is."""
+    """Return a fact with its category, the day it holds from, its end, and its source."""
     category, date = _sanitise_category(atom.category.name), atom.valid_from[:10]
     until = atom.valid_to[:10] if atom.valid_to is not None else ""
     source = _SOURCES[atom.trust]
@@ -39,14 +39,15 @@ def make_atom_piece(atom: Atom) -> Piece:
     return Piece(fields, atom=atom)
 
 
-# There are few, and many atoms of each.
+# Few categories have many atoms each.
 @lru_cache(maxsize=1024)
 def _sanitise_category(name: str) -> str:
+    """Return the sanitised name of a category."""
     return sanitise(name)
 
 
 def make_turns_piece(messages: Sequence[Message]) -> Piece:
-    """Some turns, each message on a line of its own; one that says nothing has none."""
+    """Return turns as one piece, with one line per message; an empty message has none."""
     lines = []
     for message in messages:
         speaker, text = _name_speaker(message), sanitise(describe_message(message))
@@ -59,12 +60,13 @@ def make_turns_piece(messages: Sequence[Message]) -> Piece:
 
 
 def describe_message(message: Message) -> str:
-    """What a message says, with what it shows, calls and gets back, in words."""
+    """Return what a message says in words, including images, calls and results."""
     content = message.content
     return _describe_block(content[0]) if len(content) == 1 else " ".join(_describe_block(block) for block in content)
 
 
 def _name_speaker(message: Message) -> str:
+    """Return the speaker of a message as prompts name it."""
     if message.role != "tool":
         return _ROLES[message.role]
     failed = ", which failed" if message.is_error else ""
@@ -72,6 +74,7 @@ def _name_speaker(message: Message) -> str:
 
 
 def _describe_block(block: Block) -> str:
+    """Return what a block says in words."""
     if isinstance(block, TextBlock):
         return block.text
     if isinstance(block, ImageBlock):
@@ -82,4 +85,4 @@ def _describe_block(block: Block) -> str:
 
 
 _LONGEST_URL = 200
-"""An address that is longer holds the image itself."""
+"""A longer address holds the image itself."""

@@ -6,7 +6,7 @@ lines are compared in that form, and lines that a model merely copies are stored
 
 from __future__ import annotations
 
-from longmind.assembly.memory_line import shown_line
+from longmind.assembly.memory_line import sanitise_line
 from longmind.errors import InvalidInput
 from longmind.models.block import split_lines
 
@@ -15,7 +15,7 @@ def add_line(content: str, line: str) -> str:
     """Return the text with a line added at its end; a line that it has already is not added again."""
     new = _to_single_line(line)
     # Compared as shown: to the model two lines that look alike are the same line.
-    if any(shown_line(each) == shown_line(new) for each in split_lines(content)):
+    if any(sanitise_line(each) == sanitise_line(new) for each in split_lines(content)):
         return content
     text = content.rstrip("\n")
     return f"{text}\n{new}" if text.strip() else new
@@ -37,16 +37,16 @@ def remove_line(content: str, old: str) -> str:
 
 def restore_lines(before: str, content: str) -> str:
     """Return a whole text from a model, with the lines that it only copied as they were stored before."""
-    stored = {shown_line(line): line for line in split_lines(before)}
+    stored = {sanitise_line(line): line for line in split_lines(before)}
     return "\n".join(stored.get(line.removeprefix("- ").strip(), line) for line in content.splitlines())
 
 
 def _find_place(content: str, line: str) -> int:
-    forms = {line.strip(), line.strip().removeprefix("- "), shown_line(line)}
+    forms = {line.strip(), line.strip().removeprefix("- "), sanitise_line(line)}
     places = [
         place
         for place, each in enumerate(split_lines(content))
-        if each.strip() and (each.strip() in forms or shown_line(each) in forms)
+        if each.strip() and (each.strip() in forms or sanitise_line(each) in forms)
     ]
     if not places:
         raise InvalidInput("The block has no such line.", hint="Copy the line as it is in the block.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longmind.assembly.memory_line import ARCHIVAL_TITLE, CORE_TITLES, shown_lines
+from longmind.assembly.memory_line import ARCHIVAL_TITLE, CORE_TITLES, sanitise_lines
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.models.block import Block, BlockLine
 
@@ -28,7 +28,7 @@ def build_reminder(lines: Sequence[BlockLine]) -> str:
 
 def format_lines(lines: Sequence[str]) -> str:
     """Return lines of memory as a sanitised list, which cannot be taken for anything else in a prompt."""
-    return "\n".join(f"- {line}" for line in shown_lines(lines))
+    return "\n".join(f"- {line}" for line in sanitise_lines(lines))
 
 
 def _format_block(block: Block) -> str:

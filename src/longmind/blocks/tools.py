@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from longmind.assembly.memory_line import shown_line
+from longmind.assembly.memory_line import sanitise_line
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.blocks.line_edits import add_line, remove_line, replace_line, restore_lines
 from longmind.blocks.prompt_text import format_lines
@@ -172,7 +172,7 @@ def _run_recall(blocks: Blocks, agent_id: str | None, given: dict[str, Any]) -> 
     found = blocks.recall(_validate_string(given, "query"), agent_id=agent_id, limit=count)
     if not found:
         return "Nothing in archival memory is about this."
-    lines = "\n".join(f"- [{line.scope}, line {line.line_number}] {shown_line(line.content)}" for line in found)
+    lines = "\n".join(f"- [{line.scope}, line {line.line_number}] {sanitise_line(line.content)}" for line in found)
     return f"<recalled_memory>\n{SUGGESTIONS_NOTICE}\n{lines}\n</recalled_memory>"
 
 

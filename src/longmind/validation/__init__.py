@@ -1,1 +1,1 @@
-"""Validation of arguments, shared by all services."""
+"""Validation of arguments: checks that all services share, and the limits of parameters."""

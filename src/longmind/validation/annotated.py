@@ -25,7 +25,7 @@ NOT_BLANK: Schema = {"pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"}
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits that are published as a part of a JSON schema and checked elsewhere."""
+    """Limits that are published in the OpenAPI description and checked elsewhere."""
 
     published: Schema
     words: str = ""
@@ -47,18 +47,23 @@ class TextLimits:
 
     @property
     def published(self) -> Schema:
+        """The limits as keywords of a JSON schema."""
         schema = STORABLE if self.blank else NOT_BLANK
         return {**schema, "maxLength": self.most} if self.most is not None and self.length_is_published else schema
 
     @property
     def words(self) -> str:
+        """The limits as the reference describes them."""
         length = "" if self.most is None else f"at most {self.most:,} characters"
         return ", ".join(filter(None, (length, "" if self.blank else "not blank")))
 
 
 @dataclass(frozen=True, eq=False)
 class CountLimits:
-    """Limits of a whole number; at least 0 or 1."""
+    """Limits of a whole number.
+
+    is_published: whether the OpenAPI description shows them; clients generated from it check what it shows.
+    """
 
     most: int
     least: int = 1

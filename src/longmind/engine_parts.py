@@ -215,7 +215,7 @@ class ServiceFactory:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
 
-    def conversations(self, scope: Scope) -> Conversations:
+    def make_conversations(self, scope: Scope) -> Conversations:
         parts, settings = self._parts, self._parts.settings
         return Conversations(
             parts.database,
@@ -223,13 +223,13 @@ class ServiceFactory:
             parts.clock,
             parts.models,
             parts.rolling,
-            self.blocks(scope),
+            self.make_blocks(scope),
             settings.rolling_summary_turns,
             settings.job_attempts,
             parts.wake_workers,
         )
 
-    def memory(self, scope: Scope) -> Memory:
+    def make_memory(self, scope: Scope) -> Memory:
         parts = self._parts
         return Memory(
             parts.database,
@@ -241,7 +241,7 @@ class ServiceFactory:
             parts.wake_workers,
         )
 
-    def working_context(self, scope: Scope) -> WorkingContexts:
+    def make_working_context(self, scope: Scope) -> WorkingContexts:
         parts = self._parts
         return WorkingContexts(
             parts.database,
@@ -253,24 +253,24 @@ class ServiceFactory:
             parts.count_tokens,
         )
 
-    def blocks(self, scope: Scope) -> Blocks:
+    def make_blocks(self, scope: Scope) -> Blocks:
         parts = self._parts
         return Blocks(parts.database, scope, parts.clock, self._block_reader(scope))
 
-    def tools(self, scope: Scope) -> Tools:
+    def make_tools(self, scope: Scope) -> Tools:
         parts = self._parts
         return Tools(parts.database, scope, parts.clock, lambda: parts.retriever, parts.settings.audit_key)
 
-    def events(self, scope: Scope) -> Events:
+    def make_events(self, scope: Scope) -> Events:
         parts = self._parts
         log = TimelineLog(parts.database, scope, parts.clock, parts.settings)
         return Events(log, parts.indexes, lambda: parts.event_retriever, parts.distillers)
 
-    def jobs(self, scope: Scope) -> Jobs:
+    def make_jobs(self, scope: Scope) -> Jobs:
         parts = self._parts
         return Jobs(parts.database, scope, parts.clock, parts.settings, parts.wake_workers)
 
-    def admin(self, scope: Scope) -> Admin:
+    def make_admin(self, scope: Scope) -> Admin:
         parts = self._parts
         return Admin(
             parts.database,
