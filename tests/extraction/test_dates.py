@@ -66,6 +66,7 @@ def the_date_in(text: str, said_at: Micros = MONDAY) -> DateSpan:
         ("See you next Tuesday", "2023-05-16"),
         ("We met on Friday last week", "2023-05-05"),
         ("Next week on Thursday I fly", "2023-05-18"),
+        ("We will meet on Friday of the following week", "2023-05-19"),
         ("Two Fridays ago I ran", "2023-04-28"),
         ("The Friday before last I ran", "2023-04-28"),
         ("We will meet a week from Friday", "2023-05-19"),
@@ -147,6 +148,7 @@ def the_date_in(text: str, said_at: Micros = MONDAY) -> DateSpan:
         ("It was between 3 May and 7 May 2021", "2021-05-03 2021-05-07"),
         # Parts, and what is told from another date.
         ("It was the Sunday before 25 May 2022", "2022-05-22"),
+        ("It was the Sunday following 25 May 2022", "2022-05-29"),
         ("The week before 9 June 2022", "2022-06-02 2022-06-08"),
         ("The week of 23 August 2022", "2022-08-22 2022-08-28"),
         ("The weekend after 3 June 2022", "2022-06-04 2022-06-05"),

@@ -114,7 +114,7 @@ def turn(
     memory: MemoryAccess,
     conversation_id: Id,
     said: Annotated[str, typer.Argument(help="The message of the user; - reads it from standard input.")],
-    answered: Annotated[str, typer.Argument(help="What the assistant stdout.")],
+    answered: Annotated[str, typer.Argument(help="The answer of the assistant.")],
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
@@ -187,7 +187,7 @@ def _format_block(block: object) -> str:
         case ToolUseBlock():
             return f"[calls {block.name} with {block.arguments}]"
         case ToolResultBlock():
-            return f"[stdout {block.content}]"
+            return f"[result: {block.content}]"
         case ImageBlock():
             return "[an image]"
         case _:

@@ -53,7 +53,7 @@ _OPENS = re.compile(r"(?:^|[.!?:;,\n\"'(\[*#>|-]|[^\x00-\x7f])\s*$")
 """Text before a word that has a capital only because it begins a sentence."""
 
 _WEEK_OF_DAY = compile_pattern(
-    rf"\b(?P<day>{WEEKDAY})(?: {PART_OF_DAY})?,? (?:of |the )?(?P<which>last|this|next|the find_following) week\b"
+    rf"\b(?P<day>{WEEKDAY})(?: {PART_OF_DAY})?,? (?:of |the )?(?P<which>last|this|next|the following) week\b"
     rf"|\b(?P<which_first>last|this|next) week,? (?:on )?(?P<day_after>{WEEKDAY})\b(?!s)"
 )
 _COUNTED_BACK = compile_pattern(

@@ -57,7 +57,7 @@ _SIDE_OF = compile_pattern(r"\b(?P<side>earlier|later) (?:on )?(?:in )?$")
 _PERIOD = match_any("day", "night", "morning", "evening", "week", "weekend", "month", "year")
 _NEXT_TO = compile_pattern(
     rf"\b(?:(?:on )?(?:the )?(?P<what>{WEEKDAY}|(?<=the\s){_PERIOD})|{AMOUNT})"
-    r" (?:right |just )?(?P<where>before|after|find_following|prior to|from) (?:the )?$"
+    r" (?:right |just )?(?P<where>before|after|following|prior to|from) (?:the )?$"
 )
 _WEEK_OF = compile_pattern(r"\b(?:the )?(?P<what>week|weekend) (?:of|starting|beginning) (?:the )?$")
 
