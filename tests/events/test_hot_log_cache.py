@@ -178,7 +178,7 @@ def test_a_row_of_postgres_that_was_changed_by_hand_is_shown_as_it_is(postgres_u
 def test_no_statement_changes_an_event_of_a_timeline(engine_name: Any) -> None:
     """On SQLite an event that is kept is not read again: one that changed would stay as it was."""
     changing = [query for query in load_queries(engine_name).values() if "UPDATE events" in query.text]
-    assert [query.name for query in changing] == ["put_told"]
+    assert [query.name for query in changing] == ["put_change_data"]
     assert all("timeline_id IS NULL" in query.text for query in changing)
 
 

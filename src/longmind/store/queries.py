@@ -20,8 +20,13 @@ EngineName = Literal["sqlite", "postgres"]
 SQL = files("longmind.store") / "sql"
 # The files that both engines understand. Each engine has one more for what it says differently.
 SHARED = (
-    "common",
-    "memory",
+    "conversations",
+    "ledger",
+    "jobs",
+    "spaces",
+    "atoms",
+    "entities",
+    "index_segments",
     "extraction",
     "blocks",
     "grants",

@@ -1,4 +1,4 @@
--- Export, import and erasure of all that belongs to a user. What takes whole rows is made by `moving.py`.
+-- Export, import and erasure of a user. Statements on whole rows are built by `whole_tables/rows.py`.
 
 -- name: scope_epoch
 SELECT epoch FROM erasures WHERE scope_id = :scope_id;
@@ -12,7 +12,7 @@ SELECT {message_columns} FROM events WHERE scope_id = :scope_id AND sequence IS 
 -- name: count_messages
 SELECT COUNT(*) FROM events WHERE scope_id = :scope_id AND sequence IS NOT NULL;
 
--- Those that were put away too: their memory is kept until the user is erased.
+-- Deleted spaces too: their memory is stored until the user is erased.
 -- name: every_space
 SELECT {space_columns} FROM spaces WHERE scope_id = :scope_id ORDER BY id;
 
@@ -60,14 +60,14 @@ SELECT "group", seq, body, hash FROM tool_audit WHERE scope_id = :scope_id ORDER
 -- name: audit_ends
 SELECT seq, hash, anchor_file FROM tool_audit_heads WHERE scope_id = :scope_id ORDER BY "group";
 
--- Nothing else of an app tells where its users were heard: a binding may be gone since.
--- system: what a user has said may stand in shared spaces of others
+-- Bindings may be deleted since, so only a look at every shared space finds where the user was heard.
+-- system: shared spaces of others may rest on what a user has said
 -- name: shared_spaces_of_others
 SELECT user_id, id, deleted_at FROM spaces
 WHERE tenant_id = :tenant_id AND app_id = :app_id AND kind = 'shared' AND user_id <> :user_id
 ORDER BY scope_id, id;
 
--- system: the sources of an atom in a shared space are in the scope of who was heard
+-- system: an atom in a shared space rests on conversations in another user's scope
 -- name: atoms_heard_from
 SELECT id, position, created_at, kind FROM atoms
 WHERE scope_id = :owner AND space_id = :space_id AND (
@@ -76,12 +76,12 @@ WHERE scope_id = :owner AND space_id = :space_id AND (
 )
 ORDER BY position;
 
--- system: how far a conversation was read is kept with the space that it was read for
+-- system: marks stand with the space, and the conversations are in another user's scope
 -- name: forget_marks_of
 DELETE FROM extraction_marks
 WHERE scope_id = :owner AND conversation_id IN (SELECT id FROM conversations WHERE scope_id = :speaker_scope);
 
--- Entities that were first met when some atoms were learned, and that no atom speaks of any more.
+-- Entities that were first met when some atoms were learned, and that no atom mentions any more.
 -- name: entities_left_over
 SELECT id FROM entities
 WHERE scope_id = :scope_id AND space_id = :space_id AND created_at = :at AND NOT EXISTS (
@@ -94,7 +94,7 @@ DELETE FROM entities WHERE scope_id = :scope_id AND id = :id;
 -- name: erase_names_of
 DELETE FROM entity_names WHERE scope_id = :scope_id AND entity_id = :id;
 
--- Other names of an entity that is still spoken of, learned when some atoms were.
+-- Names that were learned with some atoms, of entities that are still mentioned. The canonical name stays.
 -- name: erase_names_learned
 DELETE FROM entity_names
 WHERE scope_id = :scope_id AND space_id = :space_id AND created_at = :at AND NOT EXISTS (
@@ -107,24 +107,24 @@ RETURNING name;
 -- name: put_conversation_scope
 UPDATE bindings SET conversation_scope = :conversation_scope WHERE app_key = :app_key AND id = :id;
 
--- What was told of grants names who may read. An event that somebody recorded may be of the same kind, and is left alone.
--- name: grants_told
+-- Changes that name a reader. A recorded event may have the same kind, and is left alone: it has a timeline.
+-- name: grant_changes
 SELECT event_id, data FROM events
 WHERE scope_id = :scope_id AND timeline_id IS NULL AND kind IN ('space.granted', 'space.revoked');
 
--- name: put_told
+-- name: put_change_data
 UPDATE events SET data = :data WHERE scope_id = :scope_id AND event_id = :event_id AND timeline_id IS NULL;
 
--- system: whoever looks for traces asks when somebody was last erased
+-- system: a search for traces compares files with those that the last erasure names
 -- name: last_erasure
 SELECT body FROM tool_audit WHERE "group" = 'admin' AND topic = 'admin.delete_user_data' ORDER BY at DESC, seq DESC LIMIT 1;
 
--- A copy that is not finished stands among the erasures, under a name that is no scope's.
--- system: whether a database is the target of such a copy
+-- A copy that is not complete leaves a row among the erasures, under a name that is no scope's.
+-- system: asks whether a database is the target of such a copy
 -- name: copy_begun
 SELECT scope_id FROM erasures WHERE scope_id LIKE 'copy:%';
 
--- system: the target of a copy is marked until it is whole
+-- system: the target of a copy is marked until it is complete
 -- name: begin_copy
 INSERT INTO erasures (scope_id, epoch) VALUES (:mark, 0) ON CONFLICT (scope_id) DO NOTHING;
 

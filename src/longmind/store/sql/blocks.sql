@@ -1,4 +1,4 @@
--- Memory blocks, what they held before, and when conversations have settled enough to update them.
+-- Memory blocks, their revisions, and the rules and jobs of sleep-time memory.
 
 -- fragment: block_columns
 id, block_type, content, agent_id, created_at, updated_at, version, line_times, written_by
@@ -10,7 +10,7 @@ version, block_type, agent_id, content, written_by, updated_at, replaced_at, shr
 SELECT {block_columns} FROM blocks
 WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type AND content IS NOT NULL;
 
--- The user's blocks, those of one agent or of all agents, or both; the user's go first, since theirs is no name.
+-- The blocks of the user, of one agent or all agents, or both. Those of the user come first: their agent id is empty.
 -- name: list_blocks
 SELECT {block_columns} FROM blocks
 WHERE scope_id = :scope_id AND content IS NOT NULL
@@ -18,7 +18,7 @@ WHERE scope_id = :scope_id AND content IS NOT NULL
   AND ((agent_id = '' AND :users = 1) OR (agent_id <> '' AND :agents = 1 AND (agent_id = :agent_id OR :agent_id IS NULL)))
 ORDER BY agent_id, block_type DESC;
 
--- The same blocks as they were at an instant: those written since are told by the revision that they had then.
+-- The blocks as they were at an instant: one that was written since is replaced by the revision that it had then.
 -- name: list_blocks_known_at
 SELECT {block_columns} FROM blocks
 WHERE scope_id = :scope_id AND content IS NOT NULL AND updated_at <= :known_at
@@ -34,7 +34,7 @@ WHERE r.scope_id = :scope_id AND r.updated_at <= :known_at AND r.replaced_at > :
        OR (r.agent_id <> '' AND :agents = 1 AND (r.agent_id = :agent_id OR :agent_id IS NULL)))
 ORDER BY agent_id, block_type DESC;
 
--- Makes a block, also where one was deleted; no row comes back when there is one. It is newer than the deleted one.
+-- Makes a block, also where one was deleted, with a higher version than that. No row comes back when there is one.
 -- name: create_block
 INSERT INTO blocks (
     scope_id, agent_id, block_type, id, tenant_id, app_id, user_id, content, line_times, written_by, version,
@@ -50,7 +50,7 @@ SET id = excluded.id, content = excluded.content, line_times = excluded.line_tim
 WHERE blocks.content IS NULL
 RETURNING {block_columns};
 
--- The comparison and the setting at once: no row comes back when somebody has written since that version was read.
+-- Compares and sets in one statement: no row comes back when the block was written since that version was read.
 -- name: replace_block
 UPDATE blocks
 SET content = :content, line_times = :line_times, written_by = :written_by, version = version + 1,
@@ -67,7 +67,7 @@ WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type
   AND version = :version AND content IS NOT NULL
 RETURNING id;
 
--- Writes nothing new, and so holds the row until the end of the transaction on either engine.
+-- Changes nothing, and so holds the row until the end of the transaction on either engine.
 -- name: hold_block
 UPDATE blocks SET version = version
 WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type
@@ -98,7 +98,7 @@ DELETE FROM block_revisions
 WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type
   AND shrunk = 0 AND version <= :until;
 
--- Those that were marked stay longer than the others: many small writes after a mishap do not push them out.
+-- Marked revisions stay longer than others: many small writes after a mishap do not push them out.
 -- name: drop_old_marked_revisions
 DELETE FROM block_revisions
 WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type
@@ -115,15 +115,15 @@ VALUES (:scope_id, :agent_id, :enabled, :idle, :now)
 ON CONFLICT (scope_id, agent_id) DO UPDATE
 SET enabled = excluded.enabled, idle = excluded.idle, updated_at = excluded.updated_at;
 
--- An agent's own row goes before the user's.
+-- An agent's own row comes before the user's.
 -- name: get_sleep_time
 SELECT enabled, idle, agent_id FROM sleep_time
 WHERE scope_id = :scope_id AND agent_id IN ('', :agent_id)
 ORDER BY agent_id DESC
 LIMIT 1;
 
--- The job of a conversation is put off with each of its messages. No row comes back while a worker has it.
--- name: put_off_settling
+-- A job that every message of its conversation puts off. No row comes back while a worker has it.
+-- name: put_off_waiting_job
 INSERT INTO jobs (
     scope_id, id, tenant_id, app_id, user_id, kind, status, payload, attempts, max_attempts, unique_key,
     fencing_token, epoch, due_at, created_at, updated_at
@@ -137,11 +137,11 @@ SET status = 'queued', due_at = excluded.due_at, epoch = excluded.epoch, attempt
 WHERE jobs.status <> 'running'
 RETURNING id;
 
--- name: settling_conversation
+-- name: sleep_state
 SELECT agent_id, status, updated_at, next_sequence - 1, slept_until FROM conversations
 WHERE scope_id = :scope_id AND id = :conversation_id;
 
--- No row comes back when another job has read the same part meanwhile.
+-- No row comes back when another job has read the same part since.
 -- name: move_sleep_mark
 UPDATE conversations SET slept_until = :until
 WHERE scope_id = :scope_id AND id = :conversation_id AND slept_until = :begun_at

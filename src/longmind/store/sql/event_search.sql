@@ -1,23 +1,23 @@
--- What finds events: the rows that an index in memory is made of, and the vectors that are kept for it.
+-- Search for events: the rows that an index in memory is made from, and the vectors that are stored for it.
 
 -- fragment: found_by
 position, ts, kind, session_id, run_id, tags, text, content, stage, attempt, conversation_id, turn_id
 
--- What has come to a timeline after a position, where much has come to the ledger since.
+-- New rows of a timeline after a position, where the ledger has grown by many rows since.
 -- name: timeline_rows_after
 SELECT {found_by} FROM events
 WHERE {came_after} AND (visibility IS NULL OR visibility <> 'hidden')
 ORDER BY position
 LIMIT :limit;
 
--- The same where little has.
+-- New rows of a timeline after a position, where the ledger has grown by few rows since.
 -- name: timeline_rows_lately
 SELECT {found_by} FROM events
 WHERE {came_lately} AND (visibility IS NULL OR visibility <> 'hidden')
 ORDER BY position
 LIMIT :limit;
 
--- Answers to a turn, and what led to them, in whose place another answer was given later.
+-- Answers to a turn, and rows that led to them, which a later answer has replaced.
 -- name: replaced_answers
 SELECT position FROM events
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence IS NOT NULL AND turn_id = :turn_id
@@ -33,7 +33,7 @@ ORDER BY first, last;
 SELECT body FROM event_vectors
 WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND model = :model AND first = :first AND last = :last;
 
--- Two processes may make the same vectors: who has more of them wins, and what then is missing is made again.
+-- Two processes may make the same vectors: the one with more of them wins, and missing ones are made again.
 -- name: put_event_vectors
 INSERT INTO event_vectors (scope_id, timeline_id, model, first, last, events, body)
 VALUES (:scope_id, :timeline_id, :model, :first, :last, :events, :body)

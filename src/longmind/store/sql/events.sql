@@ -1,18 +1,18 @@
--- Events on timelines. Rows that something was said in stand in an index of their own: an append to a conversation so
--- pays for one index, and what is rare among the others is found by its kind, its topic or its state.
+-- Events on timelines. Messages stand in an index of their own: so an append to a conversation pays for one index, and
+-- rare events are found by their kind, their topic or their state.
 
 -- fragment: event_columns
 position, ts, event_id, kind, timeline_id, stage, text, tags, data, metrics, topic, severity, signal, inputs, outputs,
 session_id, run_id, client_id, agent_id, graph_id, node_id, embedding, pii_flags, version, conversation_id, turn_id,
 sequence, content
 
--- Where the hot log begins is a row, and rows of one instant are told apart by their position.
+-- The hot log begins at a row, and rows of one instant are told apart by their position.
 -- fragment: in_window
 ts >= :since AND ts <= :until AND (ts > :since OR position >= :first) AND signal >= :min_signal
   AND (session_id = :session_id OR :session_id IS NULL) AND (run_id = :run_id OR :run_id IS NULL)
   AND {has_all_tags} AND {has_any_tag}
 
--- What is hidden is nobody's to see, and an answer that a later one to the same turn replaced was not said in the end.
+-- Hidden messages are nobody's to see, and an answer that a later one to the same turn replaced does not count.
 -- fragment: still_said
 (visibility IS NULL OR visibility <> 'hidden') AND (
     attempt IS NULL OR stage IN ('user', 'system')
@@ -29,7 +29,7 @@ scope_id, tenant_id, app_id, user_id, agent_id, client_id, session_id, run_id, t
 ts, kind, stage, text, tags, data, metrics, topic, severity, signal, inputs, outputs, embedding, pii_flags, state_key,
 version
 
--- What all rows of one context share comes first, and the rest in the order of RECORDED.
+-- The columns that all rows of one context share come first, then those of RECORDED_COLUMNS in their order.
 -- fragment: recorded_values
 :scope_id, :tenant_id, :app_id, :user_id, :agent_id, :client_id, :session_id, :run_id, :timeline_id, :event_id,
 :graph_id, :node_id, :ts, :kind, :stage, :text, :tags, :data, :metrics, :topic, :severity, :signal, :inputs, :outputs,
@@ -38,7 +38,7 @@ version
 -- name: insert_recorded
 INSERT INTO events ({recorded_columns}) VALUES ({recorded_values}) RETURNING position;
 
--- Both halves come in order out of their indexes and are merged, so that no more is read than is given out.
+-- Both halves come in order from their indexes and are merged, so that no more rows are read than are returned.
 -- name: newest_events
 SELECT {event_columns} FROM events
 WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND {in_window}
@@ -73,7 +73,7 @@ WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND state_key = :state
 ORDER BY ts DESC, position DESC
 LIMIT :limit OFFSET :offset;
 
--- The oldest row of the hot log, if it is full. What nobody gets to see takes no place in it.
+-- The oldest row of the hot log, if it is full. Rows that nobody may see take no place in it.
 -- name: hot_log_floor
 SELECT ts, position FROM events
 WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
@@ -83,7 +83,7 @@ WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind = 'chat.turn'
 ORDER BY ts DESC, position DESC
 LIMIT 1 OFFSET :kept;
 
--- Which rows the hot log is shown as, without what they hold: who has kept a row of the same version need not fetch it.
+-- The versions of the newest rows, without their contents: a cache that has a row of the same version need not fetch it.
 -- name: hot_log_versions
 SELECT event_id, {row_version} AS row_version, {if_new}, ts, position FROM events
 WHERE scope_id = :scope_id AND timeline_id = :timeline_id AND kind <> 'chat.turn' AND ts >= :since
@@ -108,7 +108,7 @@ SELECT {event_columns} FROM events
 WHERE scope_id = :scope_id AND event_id = :event_id AND timeline_id IS NOT NULL
   AND (visibility IS NULL OR visibility <> 'hidden');
 
--- Every row is its own count: there is no second book that could differ from the first, or fail a write.
+-- Counted from the rows themselves: there is no second count that could differ from them, or fail a write.
 -- name: usage_by_kind
 SELECT kind, COUNT(*) FROM events
 WHERE scope_id = :scope_id AND timeline_id IS NOT NULL AND kind <> 'chat.turn' AND ts >= :since

@@ -1,4 +1,4 @@
--- Bindings, what extraction has done, and what it must not bring back.
+-- Bindings, marks of what was extracted, and tombstones of what must not be learned again.
 
 -- fragment: binding_columns
 id, tenant_id, app_id, user_id, conversation_scope, spaces, extraction_version, on_closed, windowed, window_turns, enabled,
@@ -13,7 +13,7 @@ INSERT INTO bindings (
     :window_turns, 1, :now, :now
 );
 
--- Whose: the user who made it, or anybody for an administrator.
+-- The user who made it, or NULL for an administrator, who may see all of the app.
 -- name: get_binding
 SELECT {binding_columns} FROM bindings
 WHERE app_key = :app_key AND id = :id AND (user_id = :user_id OR :user_id IS NULL);
@@ -45,7 +45,7 @@ ON CONFLICT (app_key, user_id, namespace, binding_id) DO NOTHING;
 -- name: drop_binding_members
 DELETE FROM binding_members WHERE app_key = :app_key AND binding_id = :binding_id;
 
--- The bindings that a conversation of a user in a namespace falls under, each once.
+-- The bindings that cover a conversation of a user in a namespace, each once.
 -- name: bindings_of_conversation
 SELECT {binding_columns} FROM bindings
 WHERE app_key = :app_key AND id IN (
@@ -63,7 +63,7 @@ INSERT INTO extraction_marks (scope_id, conversation_id, binding_id, space_id, u
 VALUES (:scope_id, :conversation_id, :binding_id, :space_id, 0, :requested_sequence)
 ON CONFLICT (scope_id, conversation_id, binding_id, space_id) DO UPDATE SET requested_sequence = :requested_sequence;
 
--- Moves the mark from where the extraction has begun. No row comes back when somebody else has moved it meanwhile.
+-- Moves the mark from where the extraction has begun. No row comes back when another extraction has moved it since.
 -- name: move_extraction_mark
 INSERT INTO extraction_marks (scope_id, conversation_id, binding_id, space_id, until_sequence, requested_sequence)
 VALUES (:scope_id, :conversation_id, :binding_id, :space_id, :until_sequence, :until_sequence)
@@ -76,8 +76,8 @@ SET until_sequence = :until_sequence,
 WHERE extraction_marks.until_sequence = :from_sequence
 RETURNING until_sequence;
 
--- Turns that the assistant has begun to answer after a place in the conversation: not the one that was being answered
--- at that place, and not one that was answered before and is answered again.
+-- Turns that the assistant has begun to answer after a place in the conversation. The turn that was being answered at that
+-- place does not count, nor does one that was answered before and is answered again.
 -- name: count_answered_turns
 SELECT COUNT(DISTINCT turn_id) FROM events
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence > :after
@@ -95,15 +95,15 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND source_conversation_id =
   AND extraction_version IS NOT NULL
 ORDER BY position;
 
--- What holds of the atoms that a conversation may have told or confirmed: those that were made of it, and all that were
--- changed since it began. Which of its messages an atom rests on is for the caller to see.
--- name: atoms_told_or_confirmed
+-- Atoms that hold and that a conversation may have added or confirmed: those made from it, and all that were changed since
+-- it began. The caller checks which of its messages an atom rests on.
+-- name: atoms_learned_or_confirmed
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND status = 'ACTIVE' AND superseded_by IS NULL AND kind <> 'PATTERN'
   AND (source_conversation_id = :conversation_id OR updated_at >= :since)
 ORDER BY position;
 
--- The atoms, closed ones too, that say something of the same thing of the same subject.
+-- The atoms, closed ones too, that state the same attribute of the same subject.
 -- name: positions_in_slot
 SELECT position FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND slot_subject = :subject AND slot_attribute = :attribute
@@ -137,14 +137,14 @@ SET source_message_ids = :source_message_ids, entity_ids = :entity_ids, confiden
 WHERE scope_id = :scope_id AND id = :id
 RETURNING id;
 
--- The same for what was extracted, at whatever time it was said: also for what has ended since.
+-- Closes an extracted atom, whenever it was said: also one that has ended since.
 -- name: supersede_known
 UPDATE atoms
 SET {superseded}
 WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL
 RETURNING valid_from, supersedes;
 
--- An atom that was superseded before it was told: the newer one learns what it came after.
+-- Links an atom to an older version that became known after it.
 -- name: name_predecessor
 UPDATE atoms SET supersedes = :supersedes, updated_at = :now, revision = :revision
 WHERE scope_id = :scope_id AND id = :id AND supersedes IS NULL;

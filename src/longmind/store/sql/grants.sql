@@ -1,4 +1,4 @@
--- Grants: who may read a shared space beside its owner.
+-- Grants: users who may read a shared space of another.
 
 -- Holds a live shared space of the scope until the end of the transaction: it is not deleted while it is being granted.
 -- name: hold_shared_space
@@ -9,7 +9,7 @@ RETURNING id;
 -- name: shared_space
 SELECT id FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND kind = 'shared' AND deleted_at IS NULL;
 
--- Gives nothing back when the user has the grant already.
+-- No row comes back when the user has the grant already.
 -- name: insert_grant
 INSERT INTO space_grants (app_key, space_id, user_id, owner_id, created_at)
 VALUES (:app_key, :space_id, :user_id, :owner_id, :now)
@@ -33,7 +33,7 @@ DELETE FROM space_grants WHERE app_key = :app_key AND space_id = :space_id AND o
 SELECT owner_id FROM space_grants
 WHERE app_key = :app_key AND space_id = :space_id AND user_id IN (:user_id, '*') AND owner_id <> :user_id;
 
--- Oldest space first; the caller passes the id of the last one it has seen to go on from there.
+-- Oldest space first. A page begins after the id of the last row before it.
 -- name: spaces_granted_to
 SELECT DISTINCT space_id, owner_id FROM space_grants
 WHERE app_key = :app_key AND user_id IN (:user_id, '*') AND owner_id <> :user_id AND space_id > :after_id

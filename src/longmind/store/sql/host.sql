@@ -1,4 +1,4 @@
--- The host's own work over all its users: the keys of the server, and what is measured.
+-- Work of the host over all users: access keys of the server, and metrics.
 
 -- fragment: key_columns
 id, name, tenant_id, app_id, access, user_id, rate, created_at, expires_at, revoked_at, last_used_at
@@ -9,31 +9,31 @@ INSERT INTO access_keys (id, name, tenant_id, app_id, access, user_id, digest, r
 VALUES (:id, :name, :tenant_id, :app_id, :access, :user_id, :digest, :rate, :now, :expires_at)
 RETURNING {key_columns};
 
--- system: a request says by its key whose it is, so no scope is known before
+-- system: a request names its scope by its key, so no scope is known before
 -- name: find_access_key
 SELECT digest, {key_columns} FROM access_keys WHERE id = :id;
 
--- system: the host looks after the keys of all its tenants
+-- system: the host looks at the keys of all its tenants
 -- name: list_access_keys
 SELECT {key_columns} FROM access_keys
 WHERE (tenant_id = :tenant_id OR :tenant_id IS NULL) AND (app_id = :app_id OR :app_id IS NULL)
 ORDER BY id;
 
--- The first revocation counts: the time of it is what an investigation asks for.
--- system: the host takes a key back, whoever it was for
+-- The first revocation counts: an investigation asks for its time.
+-- system: the host revokes a key of any user
 -- name: revoke_access_key
 UPDATE access_keys SET revoked_at = COALESCE(revoked_at, :now) WHERE id = :id
 RETURNING {key_columns};
 
--- The row stays, since whether there ever was a key is asked for; nothing of the user is left in it.
--- system: the keys of a user who is erased open nothing any more
+-- The row stays, since the server asks whether a key was ever made. Nothing of the user is left in it.
+-- system: the keys of an erased user are revoked
 -- name: forget_access_keys
 UPDATE access_keys
 SET user_id = :erased, name = '', digest = '', revoked_at = COALESCE(revoked_at, :now)
 WHERE tenant_id = :tenant_id AND app_id = :app_id AND access = 'user' AND user_id = :user_id
 RETURNING id;
 
--- system: a server that was given no key may serve one user only
+-- system: a server without any key may serve one user only
 -- name: count_access_keys
 SELECT COUNT(*), COUNT(CASE WHEN revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now) THEN 1 END)
 FROM access_keys;
@@ -42,14 +42,14 @@ FROM access_keys;
 -- name: any_access_key
 SELECT 1 FROM access_keys LIMIT 1;
 
--- Several servers may say it at once; the latest counts.
--- system: what is known of a key's use is the host's
+-- Several servers may note it at once; the latest counts.
+-- system: the use of a key is the host's to know
 -- name: note_key_use
 UPDATE access_keys SET last_used_at = :now
 WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :now);
 
--- A job that is worked on has the end of its lease as due_at.
--- system: the metrics tell how long the queue of all users is
+-- A job that a worker has is due at the end of its lease.
+-- system: metrics count the jobs of all users
 -- name: queue_by_kind
 SELECT kind, COUNT(CASE WHEN due_at <= :now THEN 1 END),
     COUNT(CASE WHEN due_at > :now AND status = 'running' THEN 1 END),
@@ -58,12 +58,12 @@ FROM jobs
 WHERE due_at IS NOT NULL
 GROUP BY kind;
 
--- system: the metrics tell how many jobs of all users were given up
+-- system: metrics count the jobs of all users that were given up
 -- name: dead_by_kind
 SELECT kind, COUNT(*) FROM jobs WHERE status = 'dead' AND finished_at IS NOT NULL GROUP BY kind;
 
--- A job is queued with what it is about, and what it has written can be recalled when it is done.
--- system: the metrics tell how long all users waited lately
+-- From the instant at which a job was due to the one at which its writes could be recalled.
+-- system: metrics say how long the jobs of all users waited lately
 -- name: recent_lags
 SELECT finished_at - created_at FROM jobs
 WHERE status = 'succeeded' AND finished_at IS NOT NULL AND finished_at > :since AND kind = :kind

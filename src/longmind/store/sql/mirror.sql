@@ -1,6 +1,6 @@
--- What the JSONL mirror is rebuilt from. A rebuild goes through all users, and names each by the key of the scope.
+-- The source of a rebuild of the JSONL mirror. A rebuild reads all users, and names each by the id of the scope.
 
--- system: who has rows that are mirrored, and how many, for the rebuild of all files
+-- system: the rebuild of all files begins with the users that have rows, and how many
 -- name: mirrored_users
 SELECT scope_id, COUNT(*) FROM events
 WHERE timeline_id IS NOT NULL AND (visibility IS NULL OR visibility <> 'hidden')
@@ -14,8 +14,8 @@ ORDER BY scope_id;
 SELECT DISTINCT timeline_id FROM events WHERE scope_id = :user AND timeline_id IS NOT NULL ORDER BY timeline_id;
 
 -- system: the rebuild goes from user to user
--- Both halves come in order out of their indexes, go on after the last row that was read, and bring no more than can be
--- given out: PostgreSQL would sort all that is left otherwise.
+-- Both halves come in order from their indexes after the last row that was read, each limited to one page: PostgreSQL would
+-- sort all that is left otherwise.
 -- name: mirrored_rows
 SELECT * FROM (
     SELECT tenant_id, app_id, user_id, {event_columns} FROM events

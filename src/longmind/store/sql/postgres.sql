@@ -1,14 +1,14 @@
--- What PostgreSQL says differently.
+-- Statements that PostgreSQL needs otherwise.
 
--- Holds the row until the end of the transaction, so that a look at an idempotency key stays true.
+-- Holds the row until the end of the transaction, so that the answer about an idempotency key stays true.
 -- name: lock_conversation
 SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id FOR UPDATE;
 
--- Held until the end of the transaction by all who write behind a fence; an erasure takes the same lock for itself alone.
+-- Held until the end of the transaction by all writes behind a fence; an erasure takes the same lock exclusively.
 -- name: hold_epoch
 SELECT pg_advisory_xact_lock_shared(hashtextextended(:scope_id, 0));
 
--- Which file each table is in: it is another once the table was written anew.
+-- The file of each table: another one once the table was rewritten.
 -- name: table_files
 SELECT relname::text, pg_relation_filenode(oid)::bigint FROM pg_class
 WHERE relnamespace = 'longmind'::regnamespace AND relkind = 'r'
@@ -19,16 +19,16 @@ SELECT column_name::text, data_type::text FROM information_schema.columns
 WHERE table_schema = 'longmind' AND table_name = :table
 ORDER BY ordinal_position;
 
--- What is due at once by the clock of who queues it is due at once for everybody.
+-- A job that is due at once by the clock of the machine that queues it is due at once for everybody.
 -- fragment: due
 CASE WHEN CAST(:due_at AS BIGINT) <= :now THEN LEAST(:due_at, {lease_clock}) ELSE :due_at END
 
--- Leases go by the server's clock alone: one machine's may be minutes off from another's, which would then take every
--- job away from the others, or never keep one.
+-- Leases go by the server's clock alone. The clock of one machine may be minutes off, which would let it take every job
+-- from the others, or never keep one.
 -- fragment: lease_clock
 CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)
 
--- system: which of its kinds a worker can take jobs of, so that it need not try to take one of each
+-- system: a worker asks which of its kinds are due, instead of trying to claim one of each
 -- name: due_kinds
 SELECT wanted.kind FROM json_array_elements_text(:kinds::json) WITH ORDINALITY AS wanted (kind, turn)
 WHERE EXISTS (
@@ -40,8 +40,8 @@ WHERE EXISTS (
 ORDER BY wanted.turn;
 
 -- system: a worker takes jobs of all scopes, those of dead workers included
--- The job is chosen apart, so that no plan can choose again, and more than one, for each row it looks at. That it is one
--- stands in the text for the planner to see: it would else sort the whole queue for each claim.
+-- The job is chosen in a statement of its own, so that no plan can choose again, and more than one, for each row it reads.
+-- The limit stands in the text for the planner to see: it would sort the whole queue for each claim otherwise.
 -- name: claim_jobs
 WITH due AS MATERIALIZED (
     SELECT scope_id, id FROM jobs
@@ -58,21 +58,22 @@ SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token +
 WHERE (scope_id, id) IN (SELECT scope_id, id FROM due)
 RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 
--- system: who may still fill a gap in the ledger. The lock is taken before a place is, and let go after the commit can
--- be seen. Transaction ids would not do: a snapshot's xmax is past those that have ended, not past those that run.
+-- system: transactions that may still fill a gap in the ledger. Each takes this lock before a position, and releases it
+-- after its commit is visible. Transaction ids would not do: the xmax of a snapshot is beyond those that have ended, not
+-- beyond those that are running.
 -- name: ledger_writers
 SELECT virtualtransaction FROM pg_locks
 WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events'::regclass
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
--- One atom alone: to take the arrays and the object of the next statement apart takes longer than to insert a row.
+-- A single atom: unpacking the arrays and the object of the next statement takes longer than inserting a row.
 -- name: insert_atom
 INSERT INTO atoms ({new_atom_columns}) VALUES ({new_atom_values});
 
--- What differs from atom to atom comes as arrays, and what is the same for all in one object: most atoms have much in
--- common, and what is not sent need not be written and read. An array that is NULL has NULL for each. One statement for
--- all, since COPY knows no row-level security. Their revision is 0 until they change: a cache finds new atoms by their
--- positions.
+-- Columns that differ come as arrays, and columns that are the same for all in one object: most atoms have much in common,
+-- and values that are not sent need not be written and parsed. A NULL array stands for NULL in every row. It is one
+-- statement, since COPY ignores row-level security. The revision is 0 until an atom changes: a cache finds new atoms by
+-- their positions.
 -- name: insert_atoms
 INSERT INTO atoms ({new_atom_columns})
 SELECT
@@ -109,7 +110,7 @@ FROM unnest(
     precision text, extraction_version text, evidence text, slot_subject text, slot_attribute text, slot_value text
 );
 
--- Each position is looked up apart: joined to a list the planner would read all of a space that it knows nothing of yet.
+-- Each position is looked up by itself: joined to a list, the planner would read all of a space without statistics.
 -- name: atoms_at
 SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
 CROSS JOIN LATERAL (
@@ -139,8 +140,8 @@ WHERE scope_id = :scope_id AND space_id = :space_id
 -- name: message_times
 SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id = ANY (ARRAY(SELECT value FROM json_array_elements_text(:ids::json)));
 
--- As atoms are: what differs comes as arrays, and what is the same for all in one object. Numbered, so that positions are
--- given out in the order in which the rows came.
+-- Columns that differ come as arrays, and shared ones in one object, as for atoms. Rows are numbered, so that positions
+-- are given in the order in which the rows came.
 -- name: insert_many_recorded
 INSERT INTO events ({recorded_columns})
 SELECT
@@ -176,7 +177,7 @@ RETURNING position;
     WHERE given.tag IN (SELECT jsonb_array_elements_text(:any_tags::jsonb))
 ))
 
--- Each half brings no more than can be given out: the planner would sort the whole timeline if it knew nothing of it yet.
+-- Each half is limited to one page: the planner would sort a whole timeline without statistics otherwise.
 -- name: newest_events
 SELECT * FROM (
     SELECT {event_columns} FROM events
@@ -194,12 +195,12 @@ SELECT * FROM (
 ORDER BY ts DESC, position DESC
 LIMIT :limit::bigint OFFSET :offset::bigint;
 
--- The transaction that wrote a row: whatever is changed or put in again, even by hand, has another one.
+-- The transaction that wrote a row: a row that was changed or inserted again, even by hand, has another one.
 -- fragment: row_version
 xmin
 
--- Only what is given out is read: a value of a row that is not asked for costs nothing to leave where it is. A row that
--- came after all that are kept is told whole at once, so that no second look has to fetch it.
+-- Only what is returned is read: a large value that is not asked for is not fetched. A row that is newer than all cached
+-- ones comes along at once, so that no second statement has to fetch it.
 -- name: hot_log_versions
 SELECT event_id, row_version, if_new FROM (
     SELECT * FROM (
@@ -251,6 +252,7 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) AS found;
 
+-- The oldest row of the hot log, if it is full. Rows that nobody may see take no place in it.
 -- name: hot_log_floor
 SELECT * FROM (
     SELECT ts, position FROM events
@@ -268,7 +270,7 @@ SELECT * FROM (
 ORDER BY ts DESC, position DESC
 LIMIT 1 OFFSET :kept::bigint;
 
--- Each position is looked up apart, for the same reason as those of atoms.
+-- Each position is looked up by itself, for the same reason as those of atoms.
 -- name: events_at
 SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
 CROSS JOIN LATERAL (
@@ -283,6 +285,6 @@ scope_id = :scope_id AND timeline_id = :timeline_id AND position > :after
 -- fragment: came_lately
 scope_id = :scope_id AND timeline_id = :timeline_id AND position > :after
 
--- system: the newest place in the ledger that was ever taken, so that a rebuild of the mirror knows what is before it
+-- system: the newest position that was ever taken, so that a rebuild of the mirror knows what comes before it
 -- name: newest_place
 SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM events_position_seq;

@@ -1,7 +1,7 @@
--- What language models have cost, by tenant and app.
+-- The costs of language models, by tenant and app.
 
--- What a call may cost is counted before it is made, so that others who ask meanwhile know of it. No row comes back when
--- a cap was reached before.
+-- Reserves the most that a call may cost before it is made, so that other calls at the same time see it. No row comes back
+-- when a cap was reached before.
 -- name: reserve_spend
 INSERT INTO model_spend (scope_id, month, tenant_id, app_id, microdollars, tokens, calls, updated_at)
 VALUES (:scope_id, :month, :tenant_id, :app_id, :microdollars, :tokens, 1, :now)
@@ -11,7 +11,7 @@ SET microdollars = model_spend.microdollars + excluded.microdollars, tokens = mo
 WHERE model_spend.microdollars < :cap_microdollars AND model_spend.tokens < :cap_tokens
 RETURNING microdollars;
 
--- Puts what a call has cost in the place of what was reserved: both numbers are differences.
+-- Replaces what was reserved by what a call has cost: both numbers are differences.
 -- name: settle_spend
 UPDATE model_spend
 SET microdollars = microdollars + :microdollars, tokens = tokens + :tokens, updated_at = :now

@@ -1,21 +1,22 @@
--- What SQLite says differently.
+-- Statements that SQLite needs otherwise.
 
 -- A write transaction of SQLite is alone already, so reading the row is enough to hold it.
 -- name: lock_conversation
 SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id;
 
--- The same goes for how often the scope was erased.
+-- Reading is enough to hold the epoch too.
 -- name: hold_epoch
 SELECT epoch FROM erasures WHERE scope_id = :scope_id;
 
--- All who share a file are on one machine, and go by its clock.
+-- All processes that share a file are on one machine, and go by its clock.
 -- fragment: lease_clock
 :now
 
+-- A job that is due at once by the clock of the machine that queues it is due at once for everybody.
 -- fragment: due
 :due_at
 
--- There is one file for all of them.
+-- One file has all tables, so none is listed.
 -- name: table_files
 SELECT name, 0 FROM sqlite_master WHERE name IS NULL;
 
@@ -62,26 +63,26 @@ INSERT INTO events ({recorded_columns}) VALUES ({recorded_values});
     SELECT 1 FROM json_each(:any_tags) AS wanted WHERE wanted.value IN (SELECT value FROM json_each(events.tags))
 ))
 
--- By their positions alone; a plus keeps other indexes out of it.
+-- By positions alone; a plus keeps other indexes out of the plan.
 -- name: events_at
 SELECT {event_columns} FROM events
 WHERE +scope_id = :scope_id AND +timeline_id = :timeline_id
   AND position IN (SELECT value FROM json_each(:positions));
 
--- No row of a timeline is ever changed. One of the same id can only come again after the user was erased.
+-- No row of a timeline is ever changed. A row of the same id can only come again after the user was erased.
 -- fragment: row_version
 (SELECT epoch FROM erasures WHERE scope_id = :scope_id)
 
--- A second look takes next to nothing here: no row is told at once.
+-- A second statement takes next to nothing here, so no row comes along with the versions.
 -- fragment: if_new
 CASE WHEN position > :known THEN NULL END
 
--- By their ids alone; a plus keeps other indexes out of it.
+-- By ids alone; a plus keeps other indexes out of the plan.
 -- name: hot_log_rows_of
 SELECT {row_version} AS row_version, {event_columns} FROM events
 WHERE scope_id = :scope_id AND +timeline_id = :timeline_id AND event_id IN (SELECT value FROM json_each(:ids));
 
--- The positions are read from two indexes alone, which hold them all, and the few rows by their positions.
+-- The positions are read from two indexes alone, which hold them all, and then the few rows by their positions.
 -- fragment: came_after
 scope_id = :scope_id AND position IN (
     SELECT position FROM events
@@ -92,10 +93,10 @@ scope_id = :scope_id AND position IN (
     ORDER BY position LIMIT :limit
 )
 
--- All new rows of the ledger are looked at, one after the other.
+-- All new rows of the ledger are read, one after the other.
 -- fragment: came_lately
 position > :after AND +scope_id = :scope_id AND +timeline_id = :timeline_id
 
--- system: the newest place in the ledger that was ever taken, so that a rebuild of the mirror knows what is before it
+-- system: the newest position that was ever taken, so that a rebuild of the mirror knows what comes before it
 -- name: newest_place
 SELECT seq FROM sqlite_sequence WHERE name = 'events';

@@ -4,9 +4,9 @@
 SELECT rolling_summary, rolling_summary_until_seq, turn_id, next_sequence FROM conversations
 WHERE scope_id = :scope_id AND id = :conversation_id;
 
--- What the rows after a place are, hidden ones too, since they are part of their turns. Only the open turn's answers are
--- looked into: whether they wait for a tool. What was appended since the conversation was looked at is left for the next
--- time: its turn is not known to be open.
+-- Rows after a place, hidden ones too, since they are part of their turns. Only answers of the open turn have their content
+-- read, which says whether they wait for a tool. Rows that were appended since the conversation was read are left for the
+-- next time: whether their turn is open is unknown.
 -- name: rows_after
 SELECT sequence, turn_id, stage, attempt, CASE WHEN stage = 'assistant' AND turn_id = :turn_id THEN content END
 FROM events
@@ -17,7 +17,7 @@ ORDER BY sequence;
 SELECT DISTINCT turn_id FROM running_turns
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND alive_at > :since;
 
--- A turn begins to be run, or another row of its answer is there.
+-- A run of a turn begins, or another row of its answer is there.
 -- name: keep_turn_alive
 INSERT INTO running_turns (scope_id, conversation_id, id, turn_id, alive_at)
 VALUES (:scope_id, :conversation_id, :id, :turn_id, :now)
@@ -26,12 +26,12 @@ ON CONFLICT (scope_id, conversation_id, id) DO UPDATE SET alive_at = excluded.al
 -- name: end_running_turn
 DELETE FROM running_turns WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND id = :id;
 
--- What processes that are gone have left.
+-- Rows of processes that are gone.
 -- name: end_old_running_turns
 DELETE FROM running_turns
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND alive_at <= :since;
 
--- Replaces the summary that a refresh has begun with. No row comes back when another refresh was faster.
+-- Replaces the summary that a refresh began with. No row comes back when another refresh was faster.
 -- name: move_rolling_summary
 UPDATE conversations
 SET rolling_summary = :text, rolling_summary_until_seq = :until_sequence, unsummarised_turns = (
@@ -52,6 +52,6 @@ WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND (created_a
 ORDER BY until_sequence DESC
 LIMIT 1;
 
--- A refresh was asked for: the next turns are counted from here.
--- name: count_turns_anew
+-- A refresh was queued: turns are counted from here on.
+-- name: restart_turn_count
 UPDATE conversations SET unsummarised_turns = :begun WHERE scope_id = :scope_id AND id = :conversation_id;

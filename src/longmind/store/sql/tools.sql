@@ -1,7 +1,7 @@
--- The memory tools: what a session may still do, the audit, and the entries of a brief.
+-- The memory tools: quotas of a session, the audit, and the entries of a brief.
 
--- Counts what a call does before it does it, and holds the row until the end of the transaction: who asks meanwhile
--- waits. When it is too much the transaction is rolled back, and nothing was counted.
+-- Counts a call before it is made, and holds the row until the end of the transaction: other calls wait. A transaction that
+-- exceeds a limit is rolled back, and then nothing was counted.
 -- name: take_quota
 INSERT INTO tool_quotas (scope_id, "group", session_id, stores, supersedes, deletes, updated_at)
 VALUES (:scope_id, :group, :session_id, :stores, :supersedes, :deletes, :now)
@@ -54,7 +54,7 @@ SET anchor_seq = :seq, anchor_hash = :hash, anchor_file = :file, anchor_digest =
 WHERE scope_id = :scope_id AND "group" = :group;
 
 -- A chain whose head was removed is found by its lines.
--- system: whoever verifies the audit looks at the chains of all users
+-- system: a verification of the audit reads the chains of all users
 -- name: audit_chains
 SELECT tenant_id, app_id, user_id, "group", scope_id FROM tool_audit_heads
 UNION
@@ -65,7 +65,7 @@ WHERE NOT EXISTS (
 )
 ORDER BY 5, 4;
 
--- What holds now of a half of a group's entries, newest first.
+-- The entries of a group that hold now, newest first: those on behaviour, or all others.
 -- name: newest_entries
 SELECT position, text FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND status = 'ACTIVE' AND superseded_at IS NULL
@@ -74,7 +74,7 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND status = 'ACTIVE' AND su
 ORDER BY created_at DESC, position DESC
 LIMIT :limit;
 
--- system: entries of all users are purged when their time has come
+-- system: expired entries of all users are purged
 -- name: entries_to_purge
 SELECT atoms.tenant_id, atoms.app_id, atoms.user_id, atoms.id FROM atoms
 JOIN spaces ON spaces.scope_id = atoms.scope_id AND spaces.id = atoms.space_id

@@ -1,6 +1,6 @@
--- What prompts are built from.
+-- The input of prompts.
 
--- The end of a conversation, hidden rows and replaced answers included: they tell where turns begin. Newest first.
+-- The end of a conversation, hidden rows and replaced answers included, which show where turns begin. Newest first.
 -- name: rows_before
 SELECT {message_columns} FROM events
 WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence < :before

@@ -144,7 +144,7 @@ def list_learned_or_confirmed(
     run: Transaction, space_id: str, conversation_id: str, since: Micros
 ) -> list[tuple[Atom, Slot | None]]:
     """Return the atoms that hold and that a conversation, which began at an instant, may have added or confirmed."""
-    rows = run.all("atoms_told_or_confirmed", space_id=space_id, conversation_id=conversation_id, since=since)
+    rows = run.all("atoms_learned_or_confirmed", space_id=space_id, conversation_id=conversation_id, since=since)
     return [(to_atom(row)[1], to_slot(row)) for row in rows]
 
 

@@ -153,7 +153,7 @@ def list_owners_of_stale(run: Transaction, namespace: str | None, before: Micros
 
 def read_sleep_state(run: Transaction, conversation_id: str) -> SleepState:
     """Return as much of a conversation as sleep-time memory decides by; raise NotFound if there is none."""
-    row = run.one("settling_conversation", conversation_id=conversation_id)
+    row = run.one("sleep_state", conversation_id=conversation_id)
     if row is None:
         raise NotFound("conversation", conversation_id)
     return SleepState(*row)
@@ -167,7 +167,7 @@ def move_sleep_mark(run: Transaction, conversation_id: str, begun_at: int, until
 
 def restart_turn_count(run: Transaction, conversation_id: str, begun: int) -> None:
     """Count the turns since the last rolling summary from here on; `begun` of them are open already."""
-    run.send("count_turns_anew", conversation_id=conversation_id, begun=begun)
+    run.send("restart_turn_count", conversation_id=conversation_id, begun=begun)
 
 
 def _to_conversation(row: Row) -> Conversation:

@@ -85,7 +85,7 @@ def put_off_waiting(run: Transaction, scope: Scope, new: NewJob, now: Micros) ->
     A job that is over is queued again as if it were new.
     """
     row = run.one(
-        "put_off_settling",
+        "put_off_waiting_job",
         id=new_id("job", now),
         tenant_id=scope.tenant_id,
         app_id=scope.app_id,

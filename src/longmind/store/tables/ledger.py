@@ -112,13 +112,13 @@ def record_change(
 
 def read_grant_changes(run: Transaction) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the ids of the user's changes that say who may read a space, and what each says."""
-    for event_id, data in run.all("grants_told"):
+    for event_id, data in run.all("grant_changes"):
         yield event_id, json.loads(data)
 
 
 def put_change(run: Transaction, event_id: str, data: Mapping[str, Any]) -> None:
     """Let a recorded change say something else, as an erasure must where the change names the erased user."""
-    run.send("put_told", event_id=event_id, data=_encode(data))
+    run.send("put_change_data", event_id=event_id, data=_encode(data))
 
 
 def read_changes(run: Transaction, after: int, limit: int) -> list[Row]:

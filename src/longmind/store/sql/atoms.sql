@@ -1,0 +1,138 @@
+-- Atoms and their versions.
+
+-- fragment: atom_columns
+id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence, valid_from,
+valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes, superseded_by, superseded_at,
+archived_at, last_confirmed_at, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, decision,
+because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
+
+-- fragment: new_atom_columns
+scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, speaker, category_name, kind,
+importance, confidence, valid_from, valid_to, open_until, status, source_conversation_id, source_message_ids, entity_ids,
+tags, supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision, decision,
+because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
+
+-- The revision is 0 until an atom changes: a cache finds new atoms by their positions.
+-- fragment: new_atom_values
+:scope_id, :space_id, :position, :id, :tenant_id, :app_id, :user_id, :text, :search_context, :speaker, :category_name,
+:kind, :importance, :confidence, :valid_from, :valid_to, :valid_to, 'ACTIVE', :source_conversation_id,
+:source_message_ids, :entity_ids, :tags, :supersedes, :origin, :trust, :session_id, :group, :run_id, :agent_id,
+:created_at, :created_at, 0, :decision, :because, :precision, :extraction_version, :evidence, :slot_subject,
+:slot_attribute, :slot_value
+
+-- name: get_atom
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND id = :id
+  AND space_id IN (SELECT id FROM spaces WHERE scope_id = :scope_id AND deleted_at IS NULL);
+
+-- Newest first. A page begins before the position of the last row before it, and the first page before one beyond all:
+-- unlike "or there is none", that is a condition that an index can serve.
+-- name: list_atoms
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id
+  AND (status = :status OR :status IS NULL)
+  AND (category_name = :category OR :category IS NULL)
+  AND (valid_from <= :valid_at OR :valid_at IS NULL)
+  AND (valid_to > :valid_at OR valid_to IS NULL OR :valid_at IS NULL)
+  AND position < :before
+ORDER BY position DESC
+LIMIT :limit;
+
+-- fragment: superseded
+valid_to = CASE WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
+superseded_by = :superseded_by, superseded_at = :superseded_at, updated_at = :now, revision = :revision
+
+-- Ends the old version of a fact where the new one begins, but not later than it was to end. One that has ended already
+-- is closed, and is not superseded.
+-- name: supersede_atom
+UPDATE atoms
+SET {superseded}
+WHERE scope_id = :scope_id AND id = :id AND superseded_by IS NULL AND (valid_to IS NULL OR valid_to > :now)
+RETURNING valid_from, supersedes;
+
+-- Each superseded version with the beginning of the one after it and the instant at which that was recorded, both NULL
+-- where that was deleted. A superseded version has a revision, which skips the atoms that never changed.
+-- name: superseded_versions
+SELECT
+    old.id, old.position, old.valid_from, old.valid_to, old.open_until, old.superseded_by, old.superseded_at,
+    newer.valid_from, newer.created_at
+FROM atoms AS old
+LEFT JOIN atoms AS newer ON newer.scope_id = :scope_id AND newer.id = old.superseded_by
+WHERE old.scope_id = :scope_id AND old.space_id = :space_id AND old.revision > 0
+  AND old.superseded_by IS NOT NULL AND old.superseded_at IS NOT NULL AND old.valid_to IS NOT NULL;
+
+-- name: put_end
+UPDATE atoms SET valid_to = :valid_to, updated_at = :now, revision = :revision WHERE scope_id = :scope_id AND id = :id;
+
+-- Undoes supersede_atom: the atom ends where it was to end at first. Refused as long as the version that superseded it
+-- exists. Deleting a version joins its neighbours, so that none exists after one that is not found.
+-- name: restore_atom
+UPDATE atoms
+SET valid_to = open_until, superseded_by = NULL, superseded_at = NULL, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id AND status = 'ACTIVE' AND superseded_by IS NOT NULL
+  AND NOT EXISTS (
+      SELECT 1 FROM atoms AS newer WHERE newer.scope_id = :scope_id AND newer.id = atoms.superseded_by
+  )
+RETURNING id;
+
+-- name: archive_atom
+UPDATE atoms
+SET status = 'ARCHIVED', archived_at = :now, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id AND status = 'ACTIVE'
+RETURNING id;
+
+-- name: delete_atom
+DELETE FROM atoms WHERE scope_id = :scope_id AND id = :id RETURNING supersedes, superseded_by;
+
+-- Joins the versions before a deleted one to the one after it, so that the newest can still be found from the oldest. There
+-- may be several: one sentence can end all atoms that state the same outdated value. They have a revision, which skips the
+-- atoms that never changed.
+-- name: join_older_versions
+UPDATE atoms SET superseded_by = :after, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND space_id = :space_id AND revision > 0 AND superseded_by = :gone;
+
+-- name: join_newer_version
+UPDATE atoms SET supersedes = :before, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :after AND supersedes = :gone;
+
+-- name: delete_atom_links
+DELETE FROM atom_entities WHERE scope_id = :scope_id AND atom_id = :atom_id;
+
+-- name: insert_removal
+INSERT INTO atom_removals (scope_id, space_id, atom_id, position, revision)
+VALUES (:scope_id, :space_id, :atom_id, :position, :revision);
+
+-- name: relink_atom
+UPDATE atoms SET entity_ids = :entity_ids, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id;
+
+-- name: message_conversation
+SELECT conversation_id FROM events WHERE scope_id = :scope_id AND event_id = :event_id AND sequence IS NOT NULL;
+
+-- The columns that recall filters and ranks by.
+-- fragment: fact_columns
+position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
+last_confirmed_at, category_name, id, tags, speaker
+
+-- name: facts_between
+SELECT {fact_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position >= :first AND position < :until
+ORDER BY position;
+
+-- Atoms from a position on, which are new, and those that have changed since a revision.
+-- name: facts_since
+SELECT {fact_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position >= :first
+UNION ALL
+SELECT {fact_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision AND revision > 0;
+
+-- name: removals_since
+SELECT position FROM atom_removals
+WHERE scope_id = :scope_id AND space_id = :space_id AND revision > :revision;
+
+-- name: atom_texts
+SELECT position, text FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND position >= :first AND (position < :until OR :until IS NULL)
+ORDER BY position
+LIMIT :limit;

@@ -1,0 +1,134 @@
+-- Conversations and their messages.
+-- A filter that may be absent is written `(column = :value OR :value IS NULL)`, in that order: PostgreSQL learns the type of
+-- a value from its first use. This goes for all files.
+
+-- fragment: conversation_columns
+id, tenant_id, app_id, namespace, user_id, title, session_id, status, metadata, next_sequence,
+rolling_summary, rolling_summary_until_seq, created_at, updated_at, closed_at
+
+-- fragment: message_columns
+event_id, conversation_id, turn_id, sequence, stage, content, visibility, stop_reason, model, provider, usage,
+tool_use_id, tool_name, is_error, trace_id, idempotency_key, ts, attempt, fingerprint
+
+-- fragment: settles_at
+(
+    SELECT CASE WHEN rule.enabled = 1 THEN conversations.updated_at + rule.idle END FROM sleep_time AS rule
+    WHERE rule.scope_id = :scope_id AND rule.agent_id IN ('', conversations.agent_id)
+    ORDER BY rule.agent_id DESC
+    LIMIT 1
+)
+
+-- name: insert_conversation
+INSERT INTO conversations (
+    scope_id, id, tenant_id, app_id, user_id, namespace, title, session_id, agent_id, status, metadata,
+    next_sequence, attempt, rolling_summary_until_seq, created_at, updated_at
+) VALUES (
+    :scope_id, :id, :tenant_id, :app_id, :user_id, :namespace, :title, :session_id, :agent_id, 'open', :metadata,
+    1, 1, 0, :now, :now
+);
+
+-- name: get_conversation
+SELECT {conversation_columns} FROM conversations WHERE scope_id = :scope_id AND id = :id;
+
+-- Newest first. A page begins after the creation time and id of the last row before it, and the first page after values
+-- beyond all: unlike "or there is none", that is a condition that an index can serve.
+-- name: list_conversations
+SELECT {conversation_columns} FROM conversations
+WHERE scope_id = :scope_id
+  AND (namespace = :namespace OR :namespace IS NULL)
+  AND (status = :status OR :status IS NULL)
+  AND (created_at, id) < (:before_time, :before_id)
+ORDER BY created_at DESC, id DESC
+LIMIT :limit;
+
+-- The only way to a sequence number, which also settles the race between an append and a close. When the user's message
+-- came again, another answer begins with the assistant's first row, and a tool's result goes on with the answer that
+-- asked for it. A row that names the turn and attempt that it answers changes nothing of the newest turn, unless it
+-- begins the newest attempt of that.
+-- It also returns whether a binding counts the turns of this conversation, which costs one lookup in an app without any,
+-- and when the conversation will have settled, where sleep-time memory is on.
+-- name: take_sequences
+UPDATE conversations
+SET next_sequence = next_sequence + :count,
+    turn_id = COALESCE(:new_turn_id, turn_id, :spare_turn_id),
+    attempt = CASE
+        WHEN :new_turn_id IS NOT NULL THEN 1
+        WHEN turn_id = :answered_turn_id AND attempt < :attempt THEN :attempt
+        WHEN asked_again = 1 AND :role = 'assistant' AND :answered_turn_id IS NULL THEN attempt + 1
+        ELSE attempt
+    END,
+    asked_again = CASE
+        WHEN :role = 'system' OR turn_id <> :answered_turn_id OR attempt >= :attempt THEN asked_again
+        ELSE 0
+    END,
+    unsummarised_turns = unsummarised_turns + CASE WHEN :new_turn_id IS NOT NULL THEN 1 ELSE 0 END,
+    updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
+WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open'
+RETURNING next_sequence - :count, turn_id, attempt, session_id, namespace, unsummarised_turns, EXISTS (
+    SELECT 1 FROM binding_members AS any_member WHERE any_member.app_key = :app_key
+) AND EXISTS (
+    SELECT 1 FROM binding_members AS member
+    WHERE member.app_key = :app_key AND member.user_id IN (conversations.user_id, '*')
+      AND member.namespace IN (conversations.namespace, '*') AND member.window_turns > 0
+), {settles_at};
+
+-- An answered message of the user came again: the assistant's next row begins another answer.
+-- name: mark_asked_again
+UPDATE conversations SET asked_again = 1
+WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open' AND turn_id = :turn_id;
+
+-- name: conversation_status
+SELECT status FROM conversations WHERE scope_id = :scope_id AND id = :conversation_id;
+
+-- name: close_conversation
+UPDATE conversations
+SET status = 'closed', closed_at = :now, updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
+WHERE scope_id = :scope_id AND id = :id AND status = 'open'
+  AND (updated_at <= :stale_before OR :stale_before IS NULL)
+RETURNING {conversation_columns}, EXISTS (
+    SELECT 1 FROM binding_members AS any_member WHERE any_member.app_key = :app_key
+) AND EXISTS (
+    SELECT 1 FROM binding_members AS member
+    WHERE member.app_key = :app_key AND member.user_id IN (conversations.user_id, '*')
+      AND member.namespace IN (conversations.namespace, '*') AND member.on_closed = 1
+), {settles_at};
+
+-- Open conversations whose last change is older than an instant.
+-- name: stale_conversations
+SELECT id FROM conversations
+WHERE scope_id = :scope_id AND status = 'open' AND updated_at <= :before
+  AND (namespace = :namespace OR :namespace IS NULL)
+ORDER BY id;
+
+-- Without an index of its own, since each append would have to change that.
+-- system: the host's sweep of stale conversations goes from user to user
+-- name: owners_of_stale_conversations
+SELECT DISTINCT tenant_id, app_id, user_id FROM conversations
+WHERE status = 'open' AND updated_at <= :before AND (namespace = :namespace OR :namespace IS NULL);
+
+-- name: message_by_key
+SELECT {message_columns} FROM events
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND idempotency_key = :idempotency_key;
+
+-- The number of the newest answer to a turn; NULL if there is none. Answers stand after their user's message.
+-- name: newest_attempt
+SELECT MAX(attempt) FROM events
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence > :user_sequence
+  AND turn_id = :turn_id AND stage = 'assistant';
+
+-- The tail of a conversation, newest first; on request without answers that a later one to the same turn replaced.
+-- name: last_messages
+SELECT {message_columns} FROM events AS message
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence < :before
+  AND (visibility = 'user' OR (visibility = 'internal' AND :internal = 1) OR (visibility = 'hidden' AND :hidden = 1))
+  AND (
+      :latest_attempts = 0 OR stage IN ('user', 'system')
+      OR NOT EXISTS (
+          SELECT 1 FROM events AS later
+          WHERE later.scope_id = :scope_id AND later.conversation_id = :conversation_id
+            AND later.turn_id = message.turn_id AND later.attempt > 1 AND later.attempt > message.attempt
+            AND later.stage = 'assistant' AND later.visibility <> 'hidden'
+      )
+  )
+ORDER BY sequence DESC
+LIMIT :limit;
