@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, get_origin
 
 import pytest
 
 import longmind
 from longmind import errors
+from longmind.operations import OPERATIONS, Operation
+from longmind.validation.annotated import CountLimits, ScaleLimits, TextLimits, find_limits
 
 
 def every_error(kind: type[errors.LongmindError] = errors.LongmindError) -> list[type[errors.LongmindError]]:
@@ -114,3 +116,52 @@ def test_a_closed_engine_says_what_to_do(engine: longmind.Engine) -> None:
     with pytest.raises(longmind.EngineClosed) as caught:
         ctx.conversations.list_conversations()
     assert caught.value.hint
+
+
+def beyond(limits: object) -> Any:
+    """A value just outside of what the limits of a signature allow; None where they are checked elsewhere."""
+    match limits:
+        case CountLimits(most=most) | ScaleLimits(most=most):
+            return most + 1
+        case TextLimits(most=int(most)):
+            return "x" * (most + 1)
+    return None
+
+
+LIMITED = [
+    pytest.param(operation, parameter.name, beyond(find_limits(parameter.annotation)), id=f"{operation.path}.{name}")
+    for operation in OPERATIONS
+    for name, parameter in operation.signature.parameters.items()
+    if beyond(find_limits(parameter.annotation)) is not None
+]
+
+REQUIRED: dict[str, Any] = {
+    "assistant": {"content": "x"},
+    "type": "PERSON",
+    "model": "scripted:x",
+    "content": "x",
+    "user_content": "x",
+    "data": {},
+    "conversation_scope": {"namespace": "x", "user_id": "*"},
+    "memory_space_ids": ["x"],
+    "revision": 1,
+    "key": "x",
+    "event": {},
+    "path": [],
+}
+
+
+@pytest.mark.parametrize(("operation", "name", "value"), LIMITED)
+def test_an_operation_keeps_the_limits_that_its_signature_declares(
+    engine: longmind.Engine, operation: Operation, name: str, value: Any
+) -> None:
+    context = engine.context(tenant_id="acme", app_id="support", user_id="ada", agent_id="a", session_id="s")
+    parameters = operation.signature.parameters.items()
+    required = {each: REQUIRED.get(each, "x") for each, parameter in parameters if parameter.default is parameter.empty}
+    if operation.name == "run_turn" and name != "user_text":
+        required["user_text"] = "x"
+    wrong = [value] if get_origin(operation.signature.parameters[name].annotation) in (list, Sequence) else value
+    # A provider that is too long is one that nobody knows.
+    reason = "Unknown model" if name == "provider" and operation.name == "run_turn" else name
+    with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded), match=reason):
+        getattr(getattr(context, operation.service), operation.name)(**{**required, name: wrong})

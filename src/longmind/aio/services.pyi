@@ -37,7 +37,7 @@ from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
 from longmind.tools.consent import Confirm
 from longmind.tools.service import Tools
-from longmind.validation.annotated import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget
+from longmind.validation.annotated import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
 from longmind.working_context.service import WorkingContexts
 from pathlib import Path
 from typing import Any, IO, Literal, Self
@@ -178,7 +178,7 @@ class AsyncMemory:
         """Merge one entity into another: its atoms and names move, and its id leads to the other from now on.
 
         Raises InvalidInput for entities of different spaces, or if both are the same already."""
-    async def search_entities(self, memory_space_id: SpaceId, query: Query, *, type: EntityType | None=None, limit: Limit=20) -> list[Entity]:
+    async def search_entities(self, memory_space_id: SpaceId, query: Text, *, type: EntityType | None=None, limit: Limit=20) -> list[Entity]:
         """Search entities with a name like the query, the most similar first.
 
         Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000."""
@@ -313,7 +313,7 @@ class AsyncTools:
 
         With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither. A session
         may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`."""
-    async def memory_search(self, query: Query | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: Limit=20) -> FoundEntries:
+    async def memory_search(self, query: str | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: int=20) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones.
 
         An entry must have all of the tags. `notice` and `provenance` accompany behavioral entries, which are
@@ -324,7 +324,7 @@ class AsyncTools:
         """Remove an entry for good from the store and the search index. Entries that it superseded stay hidden.
 
         An entry that came from the user is not removed: only tools from `bound` can ask the user for consent."""
-    async def invoke(self, tool_name: Label, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def invoke(self, tool_name: ToolName, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool by its name with arguments as JSON, validated strictly, and return its answer as JSON.
 
         Every refusal and failure is a `ToolError`, whose `code` says why and whose `retriable` says whether to repeat

@@ -12,7 +12,7 @@ from longmind.models.entity import Entity, EntityType, fold_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities as store
 from longmind.store.tables import spaces
-from longmind.validation.annotated import DESCRIPTION, LIMIT, Description, EntityId, Limit, Name, Query, SpaceId
+from longmind.validation.annotated import DESCRIPTION, LIMIT, Description, EntityId, Limit, Name, SpaceId, Text
 from longmind.validation.identifiers import validate_id, validate_metadata
 from longmind.validation.text import validate_text
 
@@ -76,7 +76,7 @@ class Entities(MemoryBase):
         )
 
     def search_entities(
-        self, memory_space_id: SpaceId, query: Query, *, type: EntityType | None = None, limit: Limit = 20
+        self, memory_space_id: SpaceId, query: Text, *, type: EntityType | None = None, limit: Limit = 20
     ) -> list[Entity]:
         """Search entities with a name like the query, the most similar first.
 

@@ -24,7 +24,7 @@ from longmind.tools.deadline import Deadline
 from longmind.tools.invocation import begin_call
 from longmind.tools.schema import parse_arguments
 from longmind.tools.tool_handlers import TOOLS
-from longmind.validation.annotated import LIMIT, Label, Limit, NumberCursor, Query
+from longmind.validation.annotated import LIMIT, Label, Limit, NumberCursor, ToolName
 from longmind.validation.identifiers import validate_label
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ class Tools:
 
     def memory_search(
         self,
-        query: Query | None = None,
+        query: str | None = None,
         tags: Sequence[str] = (),
         type: EntryType | None = None,
         include_superseded: bool = False,
-        limit: Limit = 20,
+        limit: int = 20,
     ) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones.
 
@@ -97,7 +97,7 @@ class Tools:
         """
         return DeletedEntry.model_validate(self.invoke("memory_delete", {"id": id}))
 
-    def invoke(self, tool_name: Label, arguments: dict[str, Any]) -> dict[str, Any]:
+    def invoke(self, tool_name: ToolName, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool by its name with arguments as JSON, validated strictly, and return its answer as JSON.
 
         Every refusal and failure is a `ToolError`, whose `code` says why and whose `retriable` says whether to repeat

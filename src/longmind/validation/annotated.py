@@ -149,6 +149,7 @@ IDENTITY = Limits(
 )
 LABEL = TextLimits(IDENTITY_LIMIT, blank=False)
 NAME = TextLimits(255, blank=False)
+TOOL_NAME = Limits(LABEL.published, "the name of a memory tool")
 JOB_KIND = Limits(
     {"pattern": "^[a-z0-9_.-]+$", "maxLength": IDENTITY_LIMIT},
     "at most 100 characters: lower-case letters, digits, `_`, `-` and `.`",
@@ -168,6 +169,7 @@ Identity = Annotated[str, IDENTITY]
 Namespace = Annotated[str, IDENTITY]
 Label = Annotated[str, LABEL]
 Name = Annotated[str, NAME]
+ToolName = Annotated[str, TOOL_NAME]
 JobKind = Annotated[str, JOB_KIND]
 ConversationCursor = Annotated[str, CONVERSATION_CURSOR]
 NumberCursor = Annotated[str, NUMBER_CURSOR]
