@@ -39,8 +39,8 @@ SHARED_MODULE_NAMES = frozenset(
 )
 
 CONVERSIONS_AND_HOOKS = frozenset("to from as on with".split())
-PUBLIC_NAMES = frozenset("at bound following working_context".split())
-"""Public names that stay: `events.at`, `tools.bound`, `engine.following`, and the service `working_context`."""
+PUBLIC_NAMES = frozenset("at bound following why_not working_context".split())
+"""Public names that stay: `events.at`, `tools.bound`, `engine.following`, `memory.why_not`, `ctx.working_context`."""
 PREPOSITIONS = frozenset(
     "about above across after against along among around at before behind below beneath beside between beyond by"
     " despite down during except for in inside into like near of off onto out outside over past per since than through"
