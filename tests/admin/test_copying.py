@@ -88,7 +88,7 @@ def test_a_database_that_is_not_empty_is_not_copied_into(
     with pytest.raises(SystemExit, match="0"):
         main(["copy", "--from", database_url, "--to", target_url, "--json"])
     assert json.loads(capsys.readouterr().out)["conversations"]["rows"] == 1
-    for source, words in ((database_url, "not empty"), (target_url, "into itself")):
+    for source, words in ((database_url, "not empty"), (target_url, "same database")):
         with pytest.raises(SystemExit, match="1"):
             main(["copy", "--from", source, "--to", target_url])
         assert words in capsys.readouterr().err

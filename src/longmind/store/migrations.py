@@ -35,6 +35,7 @@ _WHEN = re.compile(r"^-- when: (.+)$", re.MULTILINE)
 def load_migrations(engine: EngineName) -> list[Migration]:
     """Return the migrations of an engine, in their order."""
     found = []
+    # A file is named by its number and its name: 0019_running_turns.sql.
     for file in (SQL / "migrations" / engine).iterdir():
         number, _, name = file.name.removesuffix(".sql").partition("_")
         text = file.read_text("utf-8")

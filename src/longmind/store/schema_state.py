@@ -45,6 +45,7 @@ def _read_file(path: str) -> list[int]:
 
     from longmind.store.sqlite.versions import read_versions
 
+    # A read-only connection would fail for a file that does not exist.
     if path == MEMORY or not Path(path).exists():
         return []
     try:
@@ -67,6 +68,7 @@ def _read_server(settings: Settings) -> list[int]:
 
     try:
         with connect_unpooled(settings) as connection:
+            # Nothing may be changed, also by a mistake in here.
             connection.read_only = True
             return read_versions(connection) or []
     except psycopg.Error as error:

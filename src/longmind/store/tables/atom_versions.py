@@ -83,6 +83,7 @@ def settle_ends(
     undoing: a version after them was taken back, so that they may end later than they do now.
     """
     newer = {atom_id}
+    # Newest first, so that the versions after one are known when it is its turn.
     for version, later, gap in _walk_superseded(run, space_id):
         if version.superseded_by in newer:
             newer.add(version.id)

@@ -130,6 +130,7 @@ def update(
     if row is None:
         raise NotFound("binding", binding_id)
     binding = _to_binding(row)
+    # Members carry the policy and exist only while the binding is enabled, so they are written again.
     run.send("drop_binding_members", binding_id=binding_id)
     _put_members(run, binding)
     record_change(run, scope, "binding.updated", now, binding_id=binding_id)
@@ -163,6 +164,7 @@ def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[Bindin
 def mark_space_deleted(run: Transaction, scope: Scope, space_id: str) -> None:
     """Keep the bindings of a deleted space from extracting into it, and for others into theirs of the same name."""
     for row in run.all("list_bindings", user_id=scope.user_id, before_id=BEYOND_ALL_IDS, limit=_ALL):
+        # Bound spaces stand as JSON in the row of each binding.
         bound = _read_spaces(row)
         if any(space.id == space_id for space in bound):
             marked = [replace(space, deleted=space.deleted or space.id == space_id) for space in bound]

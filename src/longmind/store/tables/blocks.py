@@ -222,6 +222,7 @@ def _keep_revision(run: Transaction, place: BlockPlace, known: StoredBlock, writ
         shrunk=int(marked),
         **place.columns,
     )
+    # Many small writes push out each other's revisions, but not the one from before a mishap.
     run.send("drop_old_revisions", until=known.block.version - REVISIONS_KEPT, **place.columns)
     if marked:
         run.send("drop_old_marked_revisions", limit=MARKED_REVISIONS_KEPT, **place.columns)

@@ -68,6 +68,7 @@ def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) ->
         now=now,
     )
     record_change(run, scope, "conversation.created", now, conversation_id=conversation_id, namespace=new.namespace)
+    # Made here instead of read back: that would cost a round trip.
     return Conversation(
         id=conversation_id,
         tenant_id=scope.tenant_id,

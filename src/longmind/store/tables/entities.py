@@ -42,6 +42,7 @@ def create(
     known = find(run, space_id, type, canonical_name)
     if known is not None:
         return known
+    # An alias that leads to another entity would make the name ambiguous.
     for alias in aliases:
         owner = find(run, space_id, type, alias)
         if owner is not None:
@@ -70,6 +71,7 @@ def find_or_make(
     The caller has begun a change of the space. New names are added to the entity; one that leads to another stays with
     that one.
     """
+    # The first name that is known decides, so that all names of one mention lead to one entity.
     for each in (name, *aliases):
         rows = _look_up_name(run, space_id, type, each)
         if rows:
@@ -127,6 +129,7 @@ def read_every(run: Transaction) -> Iterator[Entity]:
 def resolve(run: Transaction, entity_id: str) -> Entity | None:
     """Return the entity that an id stands for now: the end of the chain of merges."""
     entity = get(run, entity_id)
+    # Merging resolves both sides first, so that chains never close to a circle.
     while entity is not None and entity.merged_into is not None:
         entity = get(run, entity.merged_into)
     return entity

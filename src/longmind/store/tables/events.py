@@ -67,6 +67,7 @@ def insert(run: Transaction, shared: Mapping[str, Any], rows: Sequence[Row]) -> 
     """
     if len(rows) == 1:
         whole = _merge_columns(shared, rows[0])
+        # A single row saves unpacking the arrays of the other statement.
         ledger.announce(run, whole, run.send("insert_recorded", **whole))
         return
     positions = run.number_each("insert_many_recorded", RECORDED_COLUMNS, rows, **shared)
@@ -132,6 +133,7 @@ def list_newest_sources(
     found: list[Event] = []
     offset = 0
     while True:
+        # Excluded events are few, so that mostly one page is enough.
         page = list_newest(run, scope, window, limit, offset, kinds)
         found = [*(event for event in page if not left_out(event)), *found]
         if len(page) < limit or len(found) >= limit:

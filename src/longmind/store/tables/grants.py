@@ -28,6 +28,7 @@ def grant(run: Transaction, scope: Scope, space_id: str, user_id: str, now: Micr
     _hold(run, space_id)
     row = run.one("insert_grant", space_id=space_id, user_id=user_id, owner_id=scope.user_id, now=now)
     if row is None:
+        # No row comes back for a grant that exists.
         return next(grant for grant in list_of_space(run, scope, space_id) if grant.user_id == user_id)
     record_change(run, scope, "space.granted", now, space_id=space_id, reader_id=user_id)
     return _to_grant(scope, space_id, row)

@@ -74,6 +74,7 @@ def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
         due_at=new.due_at,
         now=now,
     ) or run.one("job_by_key", kind=new.kind, unique_key=new.unique_key)
+    # Neither inserted nor found: it was there, and was removed between the two statements.
     if row is None:
         raise Conflict("The job of this unique key was removed at the same moment.", hint="Try again.")
     return _to_job(row)

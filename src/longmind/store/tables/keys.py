@@ -61,6 +61,7 @@ def find(run: Transaction, key_id: str) -> KnownKey | None:
     row = run.one("find_access_key", id=key_id)
     if row is None:
         return None
+    # The digest stands before the columns of a key, and two of those are needed as numbers.
     digest, *rest = row
     return KnownKey(_to_key(tuple(rest)), digest, expires_at=rest[8], last_used_at=rest[10])
 

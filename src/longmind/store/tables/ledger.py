@@ -142,6 +142,7 @@ def to_change(row: Row) -> Change:
 
 
 def _make_change(row: Mapping[str, Any]) -> Change:
+    # A message has a sequence, an event a timeline, and a change of memory neither.
     if row["sequence"] is not None:
         kind: Any = "message.appended"
         data = {

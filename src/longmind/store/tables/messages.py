@@ -122,6 +122,7 @@ def insert(run: Transaction, scope: Scope, place: MessagePlace, new: NewMessage)
         "sequence": place.sequence,
         "attempt": place.attempt,
     }
+    # The fields of NewMessage are named like the columns, but for these two.
     role, at = columns.pop("role"), columns.pop("at")
     message_id = new_id("msg", at)
     session_id = place.session_id or scope.session_id
@@ -158,6 +159,7 @@ def find_by_key(run: Transaction, conversation_id: str, new: NewMessage) -> Mess
     row = run.one("message_by_key", conversation_id=conversation_id, idempotency_key=new.idempotency_key)
     if row is None:
         return None
+    # The fingerprint is the last column. The same key with other content is a mistake of the caller.
     if row[-1] != new.fingerprint:
         raise IdempotencyMismatch(new.idempotency_key)
     return _to_message(row, replayed=True)
@@ -189,6 +191,7 @@ def read_last(
     )
     if not rows and conversations.read_status(run, conversation_id) is None:
         raise NotFound("conversation", conversation_id)
+    # The statement reads from the end.
     rows.reverse()
     return [_to_message(row) for row in rows]
 

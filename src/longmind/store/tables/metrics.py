@@ -16,6 +16,7 @@ def measure_queue(run: Transaction, now: Micros) -> list[QueueLength]:
     dead: dict[str, int] = dict(run.all("dead_by_kind"))
     waiting = {kind: rest for kind, *rest in run.all("queue_by_kind", now=now)}
     lengths = []
+    # A kind may have dead jobs and none waiting, or the other way round.
     for kind in sorted(dead.keys() | waiting.keys()):
         due, running, later, first = waiting.get(kind, (0, 0, 0, now))
         lengths.append(

@@ -43,6 +43,7 @@ def select_mirrored(announced: Iterable[Callable[[], object]]) -> list[MirrorRow
         if isinstance(each, Announcement):
             row = each.row
             if row.get("timeline_id") is not None and row.get("visibility") != _HIDDEN:
+                # A row that was just sent lacks the columns that the table itself fills.
                 whole = {**_DEFAULTS, **row, "position": each.position}
                 found.append(_to_mirror_row(tuple([whole.get(name) for name in _MIRRORED])))
     return found

@@ -26,6 +26,7 @@ def list_versions(
 
     known: where a read takes long, rows above this position come along.
     """
+    # Columns: id, version, and the row as JSON or NULL.
     rows = run.all("hot_log_versions", timeline_id=window.timeline_id, since=window.since, limit=limit, known=known)
     return [row[:2] for row in rows], {row[:2]: _decode_row(row[2]) for row in rows if row[2] is not None}
 

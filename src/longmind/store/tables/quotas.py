@@ -16,6 +16,7 @@ LIMITS: dict[Counter, int] = {"stores": 20, "supersedes": 5, "deletes": 5}
 
 def take(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Micros) -> Counter | None:
     """Count a call; return the first counter that is used up, if any, and then the caller must not commit."""
+    # Counters that the call does not use are raised by 0 and come back as they are.
     counted = {name: int(name in counters) for name in LIMITS}
     row = run.one("take_quota", group=scope.group, session_id=scope.session_id, **counted, now=now)
     used = dict(zip(LIMITS, row or (), strict=True))

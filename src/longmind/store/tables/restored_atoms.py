@@ -21,6 +21,7 @@ def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
         return atom
     space_id = atom.memory_space_id
     change = spaces.begin_change(run, space_id, now)
+    # Refused in the statement itself while the newer version exists.
     if run.one("restore_atom", id=atom_id, revision=change.revision, now=now):
         if atom.supersedes is not None:
             # The deleted version may have ended older ones too.

@@ -14,6 +14,7 @@ _GIVEN_UP_AFTER: Micros = 3600 * 1_000_000
 
 def list_running(run: Transaction, conversation_id: str, now: Micros) -> set[str]:
     """Return the turns of a conversation that are being run."""
+    # The process of an older run is gone, and cannot end it any more.
     rows = run.all("running_since", conversation_id=conversation_id, since=now - _GIVEN_UP_AFTER)
     return {turn_id for (turn_id,) in rows}
 

@@ -147,6 +147,7 @@ def require(run: Transaction, space_id: str) -> None:
 
 def _to_space(run: Transaction, row: Row) -> MemorySpace:
     id, tenant_id, app_id, user_id, name, kind, metadata, created_at, updated_at = row
+    # Positions that were taken, less the atoms that were removed: no scan of the atoms.
     counted = run.one("count_atoms", space_id=id)
     return MemorySpace(
         id=id,

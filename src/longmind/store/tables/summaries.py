@@ -73,6 +73,7 @@ def read_unsummarised(run: Transaction, conversation_id: str, now: Micros) -> Un
     if state is None:
         raise NotFound("conversation", conversation_id)
     text, covered, open_turn, next_sequence = state
+    # Heads of rows are small, and say how far the messages themselves have to be read.
     rows = run.all(
         "rows_after", conversation_id=conversation_id, after=covered, before=next_sequence, turn_id=open_turn
     )

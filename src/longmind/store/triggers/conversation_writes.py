@@ -42,6 +42,7 @@ def close_if_stale(
 ) -> Conversation | None:
     """Close an open conversation, given an instant only if nothing was appended since; None if it was left as it is."""
     closed = conversations.close(run, scope, conversation_id, stale_before, now)
+    # Another process has closed it, or a message came since it was found stale.
     if closed is None:
         return None
     if closed.bound:
@@ -85,6 +86,7 @@ def append_turn(
     """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
     asked = messages.find_by_key(run, conversation_id, user)
     if asked is None:
+        # Both rows take their places in one statement.
         place = messages.take_place(run, conversation_id, 2, now, "user")
         asked = messages.insert(run, scope, place, user)
         place = replace(place, sequence=place.sequence + 1)
@@ -135,6 +137,7 @@ def append_to_turn(
     The first row of an answer has no attempt yet and is given the next: of two that answer the same message at the same
     time, each has its own. The turn counts as answered with its last row, so that no extraction reads half of it.
     """
+    # Held before the next attempt is counted, so that two answers at once get different ones.
     if attempt is None:
         conversations.hold(run, asked.conversation_id)
     place = messages.take_place_for_answer(run, asked, now, role=new.role, attempt=attempt)
@@ -183,6 +186,7 @@ def _queue_jobs(
     answers: bool,
 ) -> None:
     """Queue the jobs that a message causes at its place; `answers` says whether it completes an answer."""
+    # The row of the conversation, which was written anyway, has said which triggers can apply at all.
     if answers and place.counted:
         extraction_orders.on_answer(run, scope, place.conversation_id, place.namespace, message.sequence, now, attempts)
     if summary_turns:

@@ -99,6 +99,7 @@ def on_answer(
         if not policy.windowed:
             continue
         order = _order(binding, space, conversation_id, sequence, "window")
+        # A window is counted from where the last extraction was requested, not from where it ended.
         _, requested = extraction_marks.read(run, order.target)
         if extraction_marks.count_answered_turns(run, conversation_id, requested) >= policy.window_turns:
             _request(run, scope, order, now, attempts)
@@ -134,6 +135,7 @@ def on_events(run: Transaction, scope: Scope, space_id: str, atoms: int, now: Mi
     That is done once a day, and on the same day again when the space has grown to twice its size.
     """
     payload = encode_json("payload", {"memorySpaceId": space_id})
+    # The number of bits of the size changes when it doubles.
     key = f"{space_id}:{to_iso(now)[:10]}:{atoms.bit_length()}"
     jobs.enqueue(run, scope, NewJob(MINE, payload, due_at=now, max_attempts=attempts, unique_key=key), now)
 

@@ -70,6 +70,7 @@ class UserTableColumns:
     def all(self) -> Mapping[str, TableColumns]:
         """The tables by their names, in the order in which an erasure takes them."""
         with self._lock:
+            # Read once: migrations run before this is used.
             if self._found is None:
                 found = self._database.read(None, lambda run: [read_columns(run, place) for place in USER_TABLES])
                 for table in found:
