@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from longmind.admin import import_sources as sources
-from longmind.admin import user_export as exporting
+from longmind.admin import import_sources, user_export
 from longmind.admin.import_sources import ImportSource
-from longmind.audit import app_log as log
+from longmind.audit import app_log
 from longmind.clock import Clock
 from longmind.errors import Forbidden, InvalidInput
 from longmind.ids import new_id
@@ -57,7 +56,7 @@ class Admin:
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
         `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed.
         """
-        return exporting.export_document(self._database, self._tables, self._authorise(user_id, "export_user_data"))
+        return user_export.export_document(self._database, self._tables, self._authorise(user_id, "export_user_data"))
 
     def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None = None) -> dict[str, int]:
         """Write everything that is stored of a user to a ZIP archive, row by row: for users of any size.
@@ -67,10 +66,10 @@ class Admin:
         """
         scope = self._authorise(user_id, "export_user_archive")
         if not isinstance(target, str | Path):
-            return exporting.export_archive(self._database, self._tables, scope, target)
+            return user_export.export_archive(self._database, self._tables, scope, target)
         # The user may be erased next, so an archive is complete on disk, or there is none.
-        with exporting.new_export_file(Path(target)) as file:
-            return exporting.export_archive(self._database, self._tables, scope, file)
+        with user_export.new_export_file(Path(target)) as file:
+            return user_export.export_archive(self._database, self._tables, scope, file)
 
     def import_user_data(self, source: ImportSource, user_id: str | None = None) -> dict[str, Any]:
         """Import an export, a document or an archive, all of it or nothing; ids stay as they are.
@@ -86,16 +85,16 @@ class Admin:
         now = self._clock()
 
         # Loaded when it is used: it checks the search index, whose packages take long to load.
-        from longmind.admin import user_import as importing
+        from longmind.admin import user_import
 
         def bring(run: Transaction) -> dict[str, int]:
             run.lift_time_limit()
-            counts = importing.import_records(run, records, tables, target)
-            details = {"subject": log.pseudonym(self._key, target), "counts": counts}
-            log.record(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)
+            counts = user_import.import_records(run, records, tables, target)
+            details = {"subject": app_log.pseudonym(self._key, target), "counts": counts}
+            app_log.record(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)
             return counts
 
-        with sources.open_source(source) as records:
+        with import_sources.open_source(source) as records:
             try:
                 imported = self._database.write(target, bring)
             except RowRefused as error:
@@ -117,7 +116,7 @@ class Admin:
                 hint="Pass confirm=True. An erasure cannot be undone.",
             )
         # Loaded when it is used: the search index, whose packages take long to load, is rewritten too.
-        from longmind.admin import user_erasure as erasing
+        from longmind.admin import user_erasure
 
         scope = self._authorise(user_id, "delete_user_data")
         tables = list(self._tables.all.values())
@@ -126,17 +125,17 @@ class Admin:
         # Keys belong to the host, not to the scope that is erased. They go first, so that nobody gets in with one.
         forgotten = self._database.write(None, keys.forget_user, scope, now)
 
-        def erase(run: Transaction) -> tuple[dict[str, Any], erasing.ErasureResult]:
-            erased = erasing.erase(run, scope, tables, now)
+        def erase(run: Transaction) -> tuple[dict[str, Any], user_erasure.ErasureResult]:
+            erased = user_erasure.erase(run, scope, tables, now)
             erased.counts["access_keys"] = forgotten
             details = {
-                "subject": log.pseudonym(self._key, scope),
+                "subject": app_log.pseudonym(self._key, scope),
                 "epoch": erased.epoch,
                 "counts": erased.counts,
                 "audit": erased.chains,
                 **({"files": erased.written_in} if erased.written_in else {}),
             }
-            return log.record(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
+            return app_log.record(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
 
         receipt, erased = self._database.write_exclusively(scope, erase)
         # From here on the rows are gone: what cannot be removed elsewhere is reported, and is no error.
@@ -153,8 +152,8 @@ class Admin:
                 f"receipt is {quote_value(receipt)}.",
                 hint="Pass the receipt that delete_user_data returned, unchanged.",
             )
-        owner = log.to_log_owner(self._scope)
-        return self._database.read(owner, log.is_proven, self._key, owner, receipt)
+        owner = app_log.to_log_owner(self._scope)
+        return self._database.read(owner, app_log.is_proven, self._key, owner, receipt)
 
     def _make_scope(self, user_id: str | None) -> Scope:
         chosen = self._scope.user_id if user_id is None else validate_identity("user_id", user_id)
@@ -181,8 +180,8 @@ class Admin:
 
     def _log(self, subject: Scope, operation: str, *, refused: bool = False) -> None:
         now = self._clock()
-        details = {"subject": log.pseudonym(self._key, subject)}
+        details = {"subject": app_log.pseudonym(self._key, subject)}
         outcome: Any = "rejected" if refused else "routed"
         self._database.write(
-            self._scope, log.record, self._key, self._scope, operation, new_id("adm", now), details, now, outcome
+            self._scope, app_log.record, self._key, self._scope, operation, new_id("adm", now), details, now, outcome
         )

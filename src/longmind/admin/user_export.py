@@ -19,7 +19,7 @@ from longmind.errors import InvalidInput
 from longmind.runtime.durable_files import new_file, translate_disk_error
 from longmind.scope import Scope
 from longmind.store.database import Database, Row, Transaction
-from longmind.store.whole_tables import rows as moving
+from longmind.store.whole_tables import rows as table_rows
 from longmind.store.whole_tables.rows import TableColumns, UserTableColumns
 
 FORMAT = "longmind.user"
@@ -58,13 +58,13 @@ def export_archive(database: Database, tables: UserTableColumns, scope: Scope, f
 @contextmanager
 def new_export_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file for an export, for its owner alone. After the block it is complete and on disk, or gone."""
-    made = False
+    created = False
     try:
         with new_file(path) as file:
-            made = True
+            created = True
             yield file
     except OSError as error:
-        if made and not isinstance(error, FileExistsError):
+        if created and not isinstance(error, FileExistsError):
             raise translate_disk_error(error, path) from error
         raise InvalidInput(
             f"{str(path)!r} cannot be made: {error.strerror}.", hint="Check the folder and its permissions."
@@ -90,7 +90,10 @@ def _make_head(scope: Scope) -> dict[str, Any]:
 def _make_document(run: Transaction, scope: Scope, tables: list[TableColumns]) -> dict[str, Any]:
     sections = {name: list(section(run, scope)) for name, section in SECTIONS.items()}
     records = {
-        table.name: {"columns": list(table.columns), "rows": list(map(encode_row, moving.read_rows(run, table, scope)))}
+        table.name: {
+            "columns": list(table.columns),
+            "rows": list(map(encode_row, table_rows.read_rows(run, table, scope))),
+        }
         for table in tables
     }
     return {**_make_head(scope), **nest_sections(sections), "records": records}
@@ -102,7 +105,7 @@ def _write_archive(run: Transaction, scope: Scope, tables: list[TableColumns], f
         for name, section in SECTIONS.items():
             files[f"{name}.jsonl"] = _write_lines(zip, f"{name}.jsonl", section(run, scope))
         for table in tables:
-            rows = (encode_row(row) for row in moving.read_rows(run, table, scope))
+            rows = (encode_row(row) for row in table_rows.read_rows(run, table, scope))
             name = f"{RECORDS}{table.name}.jsonl"
             files[name] = {**_write_lines(zip, name, rows), "columns": list(table.columns)}
         content = {**_make_head(scope), "files": files}

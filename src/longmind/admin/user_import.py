@@ -21,7 +21,7 @@ from longmind.scope import Scope, rename_timeline
 from longmind.store.database import Transaction
 from longmind.store.tables import erasures
 from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
-from longmind.store.whole_tables import rows as moving
+from longmind.store.whole_tables import rows as table_rows
 from longmind.store.whole_tables.rows import TableColumns
 
 _AT_ONCE = 500
@@ -67,7 +67,7 @@ def _import_table(run: Transaction, table: TableColumns, records: ImportedRecord
     new = 0
     for batch in _split_batches(rows):
         # All of a batch is sent before the first answer is waited for.
-        answers = [moving.import_row(run, table, row) for row in batch]
+        answers = [table_rows.import_row(run, table, row) for row in batch]
         for row, answer in zip(batch, answers, strict=True):
             if answer() is not None:
                 new += 1
@@ -112,7 +112,7 @@ def _move_row(table: TableColumns, row: dict[str, Any], move: _ScopeMove) -> lis
     for name in _REVISIONS.get(table.name, ()):
         row[name] += move.epoch * REVISIONS_OF_AN_EPOCH
     check_row(table, row)
-    return [row.get(column) for column in moving.list_imported_columns(table)]
+    return [row.get(column) for column in table_rows.list_imported_columns(table)]
 
 
 def _rename_user(text: str, move: _ScopeMove) -> str:
@@ -125,8 +125,8 @@ def _rename_user(text: str, move: _ScopeMove) -> str:
 
 def _refuse_other_row(run: Transaction, table: TableColumns, row: list[Any]) -> None:
     """Raise Conflict unless the row under the same key is the same: then this is the same export again."""
-    there = moving.find_row(run, table, row)
-    if there is None or table.normalise(there) != table.normalise(tuple(row)):
+    existing = table_rows.find_row(run, table, row)
+    if existing is None or table.normalise(existing) != table.normalise(tuple(row)):
         raise Conflict(
             f"There is other data in {table.name} already, under the same ids.",
             hint="Erase the user first, or give the user_id of a user without data.",

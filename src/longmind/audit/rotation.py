@@ -101,15 +101,15 @@ def _write(folder: Path, lines: Iterable[dict[str, Json]], key: str) -> MovedFil
             os.fsync(file.fileno())
         with unfinished.open(encoding="utf-8") as written:
             problems = verify_exported(written, key).problems
-        made = read_moved(unfinished)
-        if made is None or problems:
+        moved_file = read_moved(unfinished)
+        if moved_file is None or problems:
             raise Conflict("Lines of the audit were changed while they were moved.", hint="Verify the audit.")
-        final = folder / _name(made)
-        _place(unfinished, final, made.digest)
+        final = folder / _name(moved_file)
+        _place(unfinished, final, moved_file.digest)
     finally:
         unfinished.unlink()
     sync_names(folder)
-    return replace(made, path=final)
+    return replace(moved_file, path=final)
 
 
 def _place(unfinished: Path, final: Path, digest: str) -> None:
@@ -117,8 +117,8 @@ def _place(unfinished: Path, final: Path, digest: str) -> None:
         # Unlike a rename, a link fails where a file is.
         os.link(unfinished, final)
     except FileExistsError:
-        with final.open("rb") as there:
-            if hashlib.file_digest(there, "sha256").hexdigest() != digest:
+        with final.open("rb") as existing:
+            if hashlib.file_digest(existing, "sha256").hexdigest() != digest:
                 raise Conflict(
                     f"{final} exists with other content; no line was removed from the database.",
                     hint="Move that file away, or choose another folder.",

@@ -47,17 +47,17 @@ def add(
     space_id: str,
     atoms: Sequence[PreparedAtom],
     now: Micros,
-    begun: Callable[[], SpaceChange],
+    wait_for_change: Callable[[], SpaceChange],
     on_sent: Callable[[int], object] = lambda until: None,
 ) -> tuple[list[Atom], SpaceChange]:
     """Add atoms to one space, all or none.
 
-    begun: waits for the change of the space to begin, and returns it.
+    wait_for_change: waits for the change of the space to begin, and returns it.
     on_sent: called with the number of atoms that were sent so far, to do something else while a server inserts them.
     """
     if any(atom.source_conversation_id or atom.source_message_ids or atom.entity_ids for atom in atoms):
         # Sources and entities are looked up in a space that exists.
-        begun()
+        wait_for_change()
     conversations = _check_sources(run, atoms)
     linked = _resolve_entities(run, space_id, atoms)
     record = partial(
@@ -67,7 +67,7 @@ def add(
     if alone:
         record()
     rows = prepare_rows(scope, space_id, linked, conversations)
-    change = begun()
+    change = wait_for_change()
     added = _insert_rows(run, rows, change.first, now, on_sent)
     if not alone:
         # Followers of the ledger wait for every transaction that has a place in it, and many atoms take long to insert.

@@ -46,8 +46,8 @@ class BlockPlace:
     @property
     def name(self) -> str:
         """Its name in messages."""
-        whose = "the user" if self.agent_id is None else f"the agent {self.agent_id!r}"
-        return f"{self.block_type} block of {whose}"
+        owner = "the user" if self.agent_id is None else f"the agent {self.agent_id!r}"
+        return f"{self.block_type} block of {owner}"
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ def list_all(
     users, agents: whether blocks of the user across all agents, and of single agents, are among them.
     agent_id, block_type: None lets every agent and type through.
     """
-    wanted = {"users": int(users), "agents": int(agents), "agent_id": agent_id, "block_type": block_type}
+    filters = {"users": int(users), "agents": int(agents), "agent_id": agent_id, "block_type": block_type}
     if known_at is None:
-        rows = run.all("list_blocks", **wanted)
+        rows = run.all("list_blocks", **filters)
     else:
-        rows = run.all("list_blocks_known_at", known_at=known_at, **wanted)
+        rows = run.all("list_blocks_known_at", known_at=known_at, **filters)
     return [_to_stored(row).block for row in rows]
 
 

@@ -167,5 +167,5 @@ def _has_answer(own: Sequence[_MessageHead], covered: int) -> bool:
 
 
 def _has_new_answer(lines: Sequence[_MessageHead]) -> bool:
-    begun = {line.turn_id for line in lines if line.stage == "user"}
-    return any(line.attempt > 1 and line.turn_id not in begun for line in lines)
+    with_question = {line.turn_id for line in lines if line.stage == "user"}
+    return any(line.attempt > 1 and line.turn_id not in with_question for line in lines)

@@ -19,18 +19,18 @@ SUMMARISE = "conversation.summarise"
 
 
 def on_appended(
-    run: Transaction, scope: Scope, appended: Message, begun: int, turns: int, now: Micros, attempts: int
+    run: Transaction, scope: Scope, appended: Message, turns_begun: int, turns: int, now: Micros, attempts: int
 ) -> None:
     """Queue a refresh if a message completes the turns that one is due after.
 
-    begun: turns that have begun since the last refresh, the message's own included.
+    turns_begun: turns that have begun since the last refresh, the message's own included.
     turns: finished turns after which a refresh is due.
     """
-    if begun < turns or appended.role not in ("user", "assistant"):
+    if turns_begun < turns or appended.role not in ("user", "assistant"):
         return
     # A user's message ends the turn before it, and an answer its own, unless it waits for a tool.
     still_open = int(appended.role == "user" or waits_for_tool(appended.content))
-    if begun - still_open < turns:
+    if turns_begun - still_open < turns:
         return
     payload = encode_json("payload", {"conversationId": appended.conversation_id})
     key = f"{appended.conversation_id}:{appended.sequence}"

@@ -82,12 +82,12 @@ def _learn_tables(database: Database) -> list[TableColumns]:
 
 
 def _mark_target(target: Database, tables: list[str], mark: str) -> None:
-    begun = [row[0] for row in target.read(None, lambda run: run.all("copy_begun"))]
-    if begun and begun != [mark]:
+    marks = [row[0] for row in target.read(None, lambda run: run.all("copy_begun"))]
+    if marks and marks != [mark]:
         raise Conflict(
             "A copy of another database into this one was begun.", hint="Finish that copy, or copy into a new database."
         )
-    if not begun:
+    if not marks:
         filled = target.read(None, _list_filled, tables)
         if filled:
             raise Conflict(
@@ -106,37 +106,39 @@ def _copy_tables(
 ) -> dict[str, CopiedTable]:
     # The erasures come last, and with them the mark of the copy goes.
     return {
-        table.name: _copy_table(run, target, table, there, progress)
-        for table, there in zip(sources, targets, strict=True)
+        table.name: _copy_table(run, target, table, target_table, progress)
+        for table, target_table in zip(sources, targets, strict=True)
     }
 
 
 def _copy_table(
-    run: Transaction, target: Database, table: TableColumns, there: TableColumns, progress: CopyProgress
+    run: Transaction, target: Database, table: TableColumns, target_table: TableColumns, progress: CopyProgress
 ) -> CopiedTable:
     counted = run.one(f"copy_count_{table.name}")
     total = int(counted[0]) if counted else 0
     digest = _RowDigest()
 
-    def here() -> Iterator[Row]:
+    def read_source() -> Iterator[Row]:
         rows = (table.normalise(row) for row in run.each(f"copy_all_{table.name}"))
         for row in digest.watch(rows):
             yield row
             if digest.rows % _AT_ONCE == 0:
                 progress(table.name, digest.rows, total)
 
-    def put_right(beside: Transaction) -> int:
-        known = (there.normalise(row) for row in beside.each(f"copy_all_{there.name}"))
-        steps = _find_differences(here(), known, [there.columns.index(column) for column in there.key])
+    def write_differences(target_run: Transaction) -> int:
+        known = (target_table.normalise(row) for row in target_run.each(f"copy_all_{target_table.name}"))
+        steps = _find_differences(
+            read_source(), known, [target_table.columns.index(column) for column in target_table.key]
+        )
         written = 0
         while batch := list(islice(steps, _AT_ONCE)):
-            target.write(None, _apply, there, batch)
+            target.write(None, _apply, target_table, batch)
             written += len(batch)
         return written
 
-    written = target.read_snapshot(None, put_right)
+    written = target.read_snapshot(None, write_differences)
     progress(table.name, digest.rows, total)
-    found = target.read_snapshot(None, _digest_table, there)
+    found = target.read_snapshot(None, _digest_table, target_table)
     if (found.rows, found.sha256) != (digest.rows, digest.sha256):
         raise StoreError(
             f"The copy of {table.name} has {found.rows:,} rows and differs from the source with {digest.rows:,}.",
@@ -149,22 +151,22 @@ RowStep = tuple[Row | None, Row | None]
 """A row to delete and a row to insert: one of them, or both where a row has changed."""
 
 
-def _find_differences(here: Iterator[Row], there: Iterator[Row], key: list[int]) -> Iterator[RowStep]:
+def _find_differences(source: Iterator[Row], target: Iterator[Row], key: list[int]) -> Iterator[RowStep]:
     """Yield the steps that make the rows of the target those of the source. Both come in the order of their keys."""
-    mine, known = next(here, None), next(there, None)
-    while mine is not None or known is not None:
-        left = None if mine is None else _to_sort_key(mine, key)
-        right = None if known is None else _to_sort_key(known, key)
+    new, old = next(source, None), next(target, None)
+    while new is not None or old is not None:
+        left = None if new is None else _to_sort_key(new, key)
+        right = None if old is None else _to_sort_key(old, key)
         if right is None or (left is not None and left < right):
-            yield None, mine
-            mine = next(here, None)
+            yield None, new
+            new = next(source, None)
         elif left is None or right < left:
-            yield known, None
-            known = next(there, None)
+            yield old, None
+            old = next(target, None)
         else:
-            if mine != known:
-                yield known, mine
-            mine, known = next(here, None), next(there, None)
+            if new != old:
+                yield old, new
+            new, old = next(source, None), next(target, None)
 
 
 def _to_sort_key(row: Row, key: list[int]) -> tuple[Any, ...]:
@@ -191,7 +193,7 @@ def _digest_table(run: Transaction, table: TableColumns) -> _RowDigest:
 
 def _make_queries(table: TableColumns, engine: EngineName) -> dict[str, NamedQuery]:
     name, columns = table.name, table.columns
-    given = "OVERRIDING SYSTEM VALUE " if engine == "postgres" and table.place.numbered_anew else ""
+    given = "OVERRIDING SYSTEM VALUE " if engine == "postgres" and table.place.generated_column else ""
     key = " AND ".join(f"{quote(column)} = :k{number}" for number, column in enumerate(table.key))
     order = ", ".join(map(quote, table.key))
     texts = {

@@ -123,16 +123,16 @@ def read_files(run: Transaction) -> dict[str, int]:
 
 def list_imported_columns(table: TableColumns) -> tuple[str, ...]:
     """Return the columns that an imported row has: all but one that the database fills itself."""
-    return tuple(column for column in table.columns if column != table.place.numbered_anew)
+    return tuple(column for column in table.columns if column != table.place.generated_column)
 
 
 def _make_queries(table: TableColumns, engine: EngineName) -> dict[str, NamedQuery]:
     place, name, columns = table.place, table.name, list_imported_columns(table)
     order = ", ".join(map(quote, place.order or table.key))
     texts = {
-        f"rows_of_{name}": f"SELECT {list_quoted(table.columns)} FROM {name} WHERE {place.whose} ORDER BY {order}",
-        f"count_of_{name}": f"SELECT COUNT(*) FROM {name} WHERE {place.whose}",
-        f"erase_{name}": f"DELETE FROM {name} WHERE {place.whose}",
+        f"rows_of_{name}": f"SELECT {list_quoted(table.columns)} FROM {name} WHERE {place.condition} ORDER BY {order}",
+        f"count_of_{name}": f"SELECT COUNT(*) FROM {name} WHERE {place.condition}",
+        f"erase_{name}": f"DELETE FROM {name} WHERE {place.condition}",
         f"take_{name}": f"INSERT INTO {name} ({list_quoted(columns)}) VALUES ({list_parameters(columns)}) "
         "ON CONFLICT DO NOTHING RETURNING 1",
         f"find_{name}": f"SELECT {list_quoted(columns)} FROM {name} WHERE {place.partition} = :{place.partition} AND "

@@ -20,18 +20,18 @@ class UserTable:
     table: str
     key: tuple[str, ...]
     """The rest of its primary key, after the partition."""
-    whose: str = _OF_SCOPE
+    condition: str = _OF_SCOPE
     """The condition of a statement on the rows of one user."""
     order: tuple[str, ...] = ()
     """The order in which rows are exported and imported, where it matters; otherwise that of the key."""
-    numbered_anew: str | None = None
+    generated_column: str | None = None
     """A column that the database fills itself when a row is imported."""
     imported: bool = True
 
     @property
     def partition(self) -> str:
         """The column that the primary key begins with."""
-        return {_OF_SCOPE: "scope_id", _OF_HOST: "id"}.get(self.whose, "app_key")
+        return {_OF_SCOPE: "scope_id", _OF_HOST: "id"}.get(self.condition, "app_key")
 
 
 # Rows that other transactions look up first go first: one that waits for such a row then finds it gone.
@@ -40,7 +40,7 @@ USER_TABLES: tuple[UserTable, ...] = (
     UserTable("spaces", ("id",)),
     UserTable("blocks", ("agent_id", "block_type")),
     UserTable("jobs", ("id",)),
-    UserTable("events", ("event_id",), order=("position",), numbered_anew="position"),
+    UserTable("events", ("event_id",), order=("position",), generated_column="position"),
     # They refer to events by position, and imported events get other positions: vectors are made again there.
     UserTable("event_vectors", ("timeline_id", "model", "first", "last"), imported=False),
     # Only the process that runs a turn can end it, and that process is elsewhere.
