@@ -111,7 +111,7 @@ class ChangeFeed:
         return True
 
     def _continue_in_background(self, delivering: threading.Lock) -> None:
-        """Let a thread continue that no write waits for. It inherits the lock and releases it."""
+        """Let a thread that no write waits for deliver the rest. It inherits the lock and releases it."""
         thread = threading.Thread(target=self._deliver_rest, args=(delivering,), name="longmind-changes", daemon=True)
         self._background = thread
         try:

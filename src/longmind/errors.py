@@ -36,8 +36,8 @@
         └── ExtensionMissing    500  pgvector or the PostgreSQL driver is not installed
 
 Each error has a message that says what failed, a `status` (the HTTP status of a server's answer) and a `hint` that says
-what to do. The hint is empty where the message says all there is to say. The first line of a class's docstring is its
-default message and the title of its REST problem.
+what to do. The hint is empty where the message says all there is to say. The docstring of a class
+is its default message, and its first line the title of the REST problem.
 """
 
 from __future__ import annotations

@@ -160,7 +160,10 @@ class Admin:
         return Scope(self._scope.tenant_id, self._scope.app_id, chosen)
 
     def _authorise(self, user_id: str | None, operation: str) -> Scope:
-        """Return the scope of the user whose data it is; raise Forbidden for another user's without the capability."""
+        """Return the scope of the user whose data it is, and log the access to the data of another user.
+
+        Raises Forbidden, after logging the refusal, for another user's data without the capability `admin`.
+        """
         scope = self._make_scope(user_id)
         if scope.user_id == self._scope.user_id:
             return scope

@@ -5,7 +5,8 @@ Invariants:
 - The transaction first raises the epoch of the scope. A job or a running turn that began in an earlier epoch stands
   behind a fence: its transactions that are under way end before the erasure, and all later ones are refused, so that
   nothing comes back.
-- It sees and changes the scope as of one instant (`write_alone`), and begins again if a row was changed in between.
+- It sees and changes the scope as of one instant (`write_exclusively`), and begins again if a row was changed in
+  between.
 - Spaces of others come before the user's own tables, since the atoms there are found by the user's conversations. The
   tables are erased in the order of `USER_TABLES`: rows that others look up first go first, so that a transaction that
   waits for one of them then finds it gone.
@@ -62,7 +63,7 @@ class ErasureResult:
 
 
 def erase(run: Transaction, scope: Scope, tables: Sequence[TableColumns], now: Micros) -> ErasureResult:
-    """Erase a user. Call it inside `write_alone` only; nothing is erased unless all of it commits."""
+    """Erase a user. Call it inside `write_exclusively` only; nothing is erased unless all of it commits."""
     epoch = erasures.raise_epoch(run)
     shared = _erase_from_others(run, scope, now)
     # Read before the tables go: the receipt says where the chains of the user ended.

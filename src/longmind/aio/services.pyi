@@ -205,7 +205,7 @@ class AsyncMemory:
     async def delete_atom(self, atom_id: AtomId) -> None:
         """Delete an atom for good, from the store and the search index. Older versions stay superseded.
 
-        A keyed hash of the fact remains, so that extraction does not learn it again."""
+        Keyed hashes of the fact remain, so that extraction does not learn it again."""
     async def restore_atom(self, atom_id: AtomId) -> Atom:
         """Make an older version of a fact hold again after the newer one was deleted; needs the capability `admin`.
 
@@ -304,7 +304,9 @@ class AsyncBlocks:
         Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
         and applies to the agent's blocks and the conversations of contexts that have this agent."""
     async def get_sleep_time(self, *, agent_id: Identity | None=None) -> SleepTime:
-        """Return whether blocks are updated from conversations, of the user or of an agent."""
+        """Return the rule by which the blocks of the user, or of an agent, are updated from conversations.
+
+        An agent without a rule of its own has the user's; without any, it is off."""
 
 class AsyncTools:
     def __init__(self, original: Tools, hop: Hop) -> None: ...
@@ -347,13 +349,13 @@ class AsyncEvents:
         Each timeline has its own events: what is recorded at one is not read at another. Where the context lacks the
         id of the level there is nothing to read, and recording is refused."""
     def scope_id(self) -> str | None:
-        """Return the bucket that the timeline belongs to, such as `session:s1`."""
+        """Return the bucket that the timeline belongs to, such as `session:s1`; None if the context lacks the id."""
     def memory_level(self) -> str | None:
         """Return the level that was asked for: `session` unless another one was, None for a named bucket."""
     def bucket_level(self) -> str | None:
         """Return the level of the timeline: `user` where there is no session; None for a global or a named bucket."""
     def timeline(self) -> str | None:
-        """Return the id of the timeline."""
+        """Return the id of the timeline; None if the context lacks the id of the level that was asked for."""
     def scope_info(self) -> dict[str, Any]:
         """Return the timeline, the levels and the ids of the context, for inspection."""
     def debug_print_scope(self, prefix: str='[MEM]') -> None:
@@ -460,7 +462,7 @@ class AsyncEvents:
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...
     async def enqueue(self, kind: JobKind, payload: dict[str, Any] | None=None, *, run_at: Instant | None=None, unique_key: Label | None=None, max_attempts: Attempts | None=None) -> Job:
-        """Queue a job. With a unique key that was used before for this kind, the job of that time is given back."""
+        """Queue a job and return it, or return the earlier job of this kind that has the same unique key."""
     async def get_job(self, job_id: JobId) -> Job | None:
         """Look a job up; None when there is none with this id, or it is not this user's."""
     async def list_jobs(self, *, status: JobStatus | None=None, kind: JobKind | None=None, limit: Limit=100, cursor: str | None=None) -> Page[Job]:
@@ -473,7 +475,7 @@ class AsyncAccessKeys:
     async def create(self, *, tenant_id: str, app_id: str, user_id: str | None=None, any_user: bool=False, admin: bool=False, name: str='', expires_at: Instant | None=None, rate: str | None=None) -> MadeKey:
         """Create a key for one user, for any user that a request names, or for administration.
 
-        The `token` of the result is shown only here. rate: most requests, such as `600/minute`."""
+        The `token` of the result is shown only here. rate: the limit of its requests, such as `600/minute`."""
     async def list(self, *, tenant_id: str | None=None, app_id: str | None=None) -> Page[AccessKey]:
         """Return the keys of all tenants, of one, or of one app, oldest first; revoked ones are included."""
     async def revoke(self, key_id: str) -> AccessKey:

@@ -109,9 +109,10 @@ def seal_head(key: str, scope_id: str, group: str, seq: int, hash: str) -> str:
 
 
 def seal_moved(key: str, scope_id: str, group: str, seq: int, hash: str) -> str:
-    """Return the seal of where a file of moved lines ends.
+    """Return the seal for the end of a file of moved lines.
 
-    It differs from the seal of a head: with that, the owner of the file could let the chain in the database end there.
+    It differs from the seal of a head. Otherwise, a person who has the file could put its seal into the database, and
+    the chain there would seem to end where the file ends.
     """
     return hash_line(key, scope_id, group, seq, "moved", hash)
 

@@ -26,7 +26,7 @@ class BlockReader:
         self._retriever = retriever
 
     def choose_agent(self, agent_id: str | None) -> str | None:
-        """Return the agent that a prompt is for: the given one, or else the one of the context."""
+        """Return the agent that a prompt is for: the given one, or else that of the context; None if neither is set."""
         return self._scope.agent_id if agent_id is None else validate_agent(agent_id)
 
     def read_core(self, agent_id: str | None, policy: MemoryPolicy, known_at: Micros | None = None) -> list[Block]:

@@ -177,7 +177,10 @@ class Blocks:
         return _to_sleep_time(rule)
 
     def get_sleep_time(self, *, agent_id: Identity | None = None) -> SleepTime:
-        """Return whether blocks are updated from conversations, of the user or of an agent."""
+        """Return the rule by which the blocks of the user, or of an agent, are updated from conversations.
+
+        An agent without a rule of its own has the user's; without any, it is off.
+        """
         rule = self._database.read(self._scope, sleep_rules.find, validate_agent(agent_id))
         return _to_sleep_time(rule) if rule else SleepTime(enabled=False, idle_seconds=_DEFAULT_IDLE_SECONDS)
 

@@ -22,7 +22,7 @@ _MAX_IDLE_SECONDS = 365 * 24 * 3600
 
 
 def validate_place(block_type: object, agent_id: object) -> BlockPlace:
-    """Return the place of a block: its type, and its agent or None for the user."""
+    """Return the place of a block from its type and its agent; None as agent means the user."""
     return BlockPlace(validate_type(block_type), validate_agent(agent_id))
 
 
@@ -39,7 +39,7 @@ def validate_agent(agent_id: object) -> str | None:
 
 
 def validate_expectation(expected_updated_at: Instant | None) -> Micros | None:
-    """Return the instant of the last write that the caller has read; one without a zone is UTC."""
+    """Return the instant of the last write that the caller has read, in UTC if it has no zone; None stays None."""
     return None if expected_updated_at is None else to_micros(expected_updated_at, "expected_updated_at")
 
 

@@ -31,7 +31,10 @@ class TurnMemory:
     agent_id: str | None
 
     def system_prompt(self, own: str | None) -> str | None:
-        """Return the app's system prompt followed by core memory as it is now: a tool may have changed it."""
+        """Return the app's system prompt followed by core memory as it is now, since a tool may have changed it.
+
+        None if both are empty.
+        """
         section = self.blocks.user_memory(self.agent_id, self.policy)
         return "\n\n".join(part for part in (own, section) if part) or None
 

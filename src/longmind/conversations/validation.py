@@ -110,7 +110,7 @@ def validate_question(user_text: object, content: object) -> Content:
 
 
 def validate_listener(on_text: OnText | None) -> OnText | None:
-    """Return `on_text` if it can be called."""
+    """Return `on_text`; raise InvalidInput unless it is None or can be called."""
     if on_text is not None and not callable(on_text):
         raise InvalidInput(f"on_text must be a function, not {type(on_text).__name__}.")
     return on_text

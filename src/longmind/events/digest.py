@@ -127,7 +127,7 @@ def _shorten_summaries(lines: Sequence[str], texts: Sequence[str], limit: int) -
 
 
 def _to_summary_lines(events: Sequence[Event]) -> Iterator[SummaryLine]:
-    """Yield the sentences of chat turns and the whole lines of notes, in their order."""
+    """Yield the sentences of chat turns, and each note as one line of at most `LINE_LIMIT` characters, in order."""
     from longmind.summaries.sentence_selection import format_day, select_lines
     from longmind.summaries.summary_line import SummaryLine
 

@@ -196,7 +196,7 @@ def to_payload(data: Any) -> tuple[dict[str, Any] | None, str | None]:
 
 
 def derive_text(data: Any, encoded: str | None) -> str | None:
-    """Return the text of an event that was given none: its data in words."""
+    """Return the text of an event that was given none: its data as text, cut if it is long; None without data."""
     if data is None:
         return None
     if isinstance(data, str):
@@ -227,12 +227,12 @@ def estimate_signal(text: str | None, severity: int, metrics: Mapping[str, float
 
 @lru_cache(maxsize=1024)
 def _encode_tags(tags: tuple[str, ...]) -> tuple[tuple[str, ...], str | None, str | None]:
-    """Return tags, their JSON, and the key of the state that they name."""
+    """Return tags, their JSON and the key of the state that they name, the last two None if there is none."""
     return tags, validation.try_encode("tags", list(tags)) if tags else None, find_state_key(tags)
 
 
 def find_state_key(tags: tuple[str, ...]) -> str | None:
-    """Return the key of the state that tags name; snapshots are looked up by it."""
+    """Return the key of the state that tags name, by which snapshots are looked up; None if they name none."""
     if STATE_TAG not in tags:
         return None
     return next((tag[len(STATE_TAG) + 1 :] for tag in tags if tag.startswith(f"{STATE_TAG}:")), None)

@@ -8,7 +8,7 @@ The ledger stays the truth. Invariants:
 - A cache belongs to one history of the database (`Transaction.history`). After a failover or a restore versions may
   repeat, so another history empties it.
 - Nothing is kept at the first read of a timeline: many timelines are read only once.
-- A cache holds at most twice as many events as the largest read asked for, and at most `_MAX_BYTES`.
+- A cache holds at most twice as many events as the largest read returned, and at most `_MAX_BYTES`.
 - Callers own what they get. Every returned event is a new value, and no list or dict of it is shared.
 
 `IndexCache` lends a HotLog to one caller at a time, so nothing here takes a lock.

@@ -74,7 +74,7 @@ class EventRecorder:
         return service
 
     def scope_id(self) -> str | None:
-        """Return the bucket that the timeline belongs to, such as `session:s1`."""
+        """Return the bucket that the timeline belongs to, such as `session:s1`; None if the context lacks the id."""
         return self._log.timeline.scope_id
 
     def memory_level(self) -> str | None:
@@ -86,7 +86,7 @@ class EventRecorder:
         return self._log.timeline.bucket_level
 
     def timeline(self) -> str | None:
-        """Return the id of the timeline."""
+        """Return the id of the timeline; None if the context lacks the id of the level that was asked for."""
         return self._log.timeline.id
 
     def scope_info(self) -> dict[str, Any]:

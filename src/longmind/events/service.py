@@ -39,9 +39,9 @@ _MAX_OFFSET = 2**53
 class Events(EventRecorder):
     """The log of a timeline of the current user: events are recorded once and never changed.
 
-    Without another level the timeline is the session's. It holds what this user has recorded, also where it is named
-    after the whole organisation. Events are ordered by their time, and those of one instant by their commits. The hot
-    log is the newest part of a timeline.
+    By default the timeline is the session's, or the user's if the context has no session; `at` chooses another one. It
+    holds only events of this user, even the timeline of the level `org`. Events are ordered by their time, and those of
+    one instant by their commits. The hot log is the newest part of a timeline.
     """
 
     def __init__(

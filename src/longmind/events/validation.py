@@ -45,7 +45,7 @@ def validate_tool(tool: object) -> str:
 
 
 def validate_event_text(text: object) -> str | None:
-    """Return the text of an event, which may be left out."""
+    """Return the text of an event; None if it has none."""
     return None if text is None else validate_text("text", text, limit=EVENT_TEXT_LIMIT)
 
 

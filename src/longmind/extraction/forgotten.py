@@ -198,7 +198,7 @@ class _FactHasher:
 
 @lru_cache(maxsize=4096)
 def _find_slot(text: str) -> Slot | None:
-    """Return the slot of a fact that came without one, as from the app, if it is a single sentence."""
+    """Return the slot of a fact that came without one, as from the app; None if it has several sentences or no slot."""
     if _INNER_END.search(text):
         return None
     from longmind.extraction.rules.slots.finder import find_slot

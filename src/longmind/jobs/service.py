@@ -48,7 +48,7 @@ class Jobs:
         unique_key: Label | None = None,
         max_attempts: Attempts | None = None,
     ) -> Job:
-        """Queue a job. With a unique key that was used before for this kind, the job of that time is given back."""
+        """Queue a job and return it, or return the earlier job of this kind that has the same unique key."""
         if payload is not None and not isinstance(payload, dict):
             raise InvalidInput(f"payload must be a dict, not {type(payload).__name__}.")
         now = self._clock()

@@ -1,8 +1,9 @@
 """A worker: it claims jobs, keeps the claims alive, and commits their outcomes.
 
 A claim is a lease on one job. While the handler runs, a heartbeat thread extends the lease; when a worker dies, the
-lease runs out and another worker claims the job, as a further attempt. The end of a job is stored only by the worker
-that holds the lease at that moment, in the transaction of the job's Effect, so an effect is committed exactly once.
+lease runs out and another worker claims the job, as a further attempt. Each claim has a fencing token, and only the
+newest claim can store the end of the job, in the transaction of the job's Effect. So an effect is committed exactly
+once, even if a worker that lost its lease is still running.
 An erased user's jobs are refused by the fence around the attempt (see `erasure_fence`).
 """
 

@@ -46,7 +46,7 @@ class AccessKeys:
     ) -> MadeKey:
         """Create a key for one user, for any user that a request names, or for administration.
 
-        The `token` of the result is shown only here. rate: most requests, such as `600/minute`.
+        The `token` of the result is shown only here. rate: the limit of its requests, such as `600/minute`.
         """
         now = self._clock()
         token = new_token(now)

@@ -4,8 +4,8 @@ Small words show the language even of a short text, since few are shared by two 
 as libraries compare groups of letters, of which three words have too few, and take longer than all the rules together.
 
 A text is foreign if it has more foreign small words than English ones. Words that are both, such as "die" and "on",
-count only from two on, and a single foreign word in a longer English text is taken for a quotation or a name. In doubt
-a text counts as English: the rules then find little in it, and it is still stored.
+count only if there are two of them, or another foreign word. A single foreign word in a longer English text is taken
+for a quotation or a name. In doubt a text counts as English: the rules then find little in it, and it is still stored.
 """
 
 from __future__ import annotations

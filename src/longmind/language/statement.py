@@ -291,7 +291,7 @@ def _find_subject(tokens: Sequence[Token]) -> tuple[str | None, int]:
 
 
 def _find_possession(text: str, predicate: Sequence[str]) -> str | None:
-    """Return the first content word after a possessive that begins the text."""
+    """Return the first content word after a possessive that begins the text; None if no possessive does."""
     if _POSSESSIVE.match(text) is None:
         return None
     return next((word for word in predicate if word not in _IGNORED), None)

@@ -1,6 +1,7 @@
 """The MCP server behind both transports. Each request runs in the context that its transport determines.
 
-Handlers are coroutines of the SDK, while the engine is synchronous: every call of the engine hops to a thread.
+Handlers are coroutines of the SDK, while the engine is synchronous: every call that may read the database or ask a
+model hops to a thread. Contexts and tools are made in the event loop, since that reads nothing.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Atoms(MemoryBase):
     def delete_atom(self, atom_id: AtomId) -> None:
         """Delete an atom for good, from the store and the search index. Older versions stay superseded.
 
-        A keyed hash of the fact remains, so that extraction does not learn it again.
+        Keyed hashes of the fact remain, so that extraction does not learn it again.
         """
         self._database.write(self._scope, remove_atom, self._scope, validate_id("atom_id", atom_id), self._clock())
 

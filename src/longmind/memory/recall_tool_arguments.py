@@ -132,7 +132,7 @@ def _validate_instant_text(name: str, written: str | None) -> str | None:
 
 
 def _parse_window_end(name: str, written: str | None) -> str | datetime | None:
-    """Return the end of a window; a date alone includes all of its day."""
+    """Return the end of a window, or None if it is open; a date alone includes all of its day."""
     try:
         return None if written is None else datetime.combine(date.fromisoformat(written), time.max, UTC)
     except ValueError:

@@ -55,7 +55,7 @@ def validate_tool_definitions(given: object) -> list[RecallToolDefinition]:
 
 
 def _is_of_others(definition: object) -> bool:
-    """Return True if a tool has a foreign type. One that begins like ours is a typing error, not skipped."""
+    """Return whether a tool has a foreign type. One that begins like ours is a typing error, and not foreign."""
     type = definition.get("type") if isinstance(definition, dict) else None
     return isinstance(type, str) and not type.upper().startswith(_OURS)
 

@@ -14,7 +14,10 @@ _OF_CONVERSATIONS: tuple[SpaceKind, ...] = ("user", "shared")
 
 
 def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
-    """Return the space of an id or a name: one of the user's, or else one shared with the user. Raises NotFound."""
+    """Return the space with an id or, if there is none, with a name; raise NotFound, whose hint lists the names.
+
+    The user's own spaces come first, then the oldest 100 of those that are shared with the user.
+    """
     own = sorted(memory.list_memory_spaces(), key=lambda space: _MEANT_FIRST.index(space.kind))
     others = memory.list_shared_spaces()
     for space in (*own, *others):
@@ -31,8 +34,9 @@ def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
 def find_default_space(memory: Memory, group: str | None = None) -> MemorySpace | None:
     """Return the space to use if none is named, or None if there is no memory yet.
 
-    That is the user's only space, or of several the one called `default`. A user without spaces falls back to the space
-    of the group that the memory tools write to. Raises InvalidInput if the choice is open.
+    That is the user's only space of the kinds `user` and `shared`, or of several the one called `default`. A user with
+    none of these gets the space of the group that the memory tools write to. Raises InvalidInput if several spaces are
+    left and none is called `default`.
     """
     own = memory.list_memory_spaces()
     candidates = [space for space in own if space.kind in _OF_CONVERSATIONS]

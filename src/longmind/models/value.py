@@ -51,7 +51,7 @@ HiddenAttributes = tuple[tuple[Any, Any], ...]
 
 
 def list_hidden_attributes(cls: type[Value]) -> HiddenAttributes:
-    """Return the attributes that pydantic keeps in an instance besides its fields, all of which were set."""
+    """Return the attributes that pydantic keeps in an instance besides its fields, as if all fields had been passed."""
     held = {"__pydantic_fields_set__": set(cls.model_fields), "__pydantic_extra__": None, "__pydantic_private__": None}
     return tuple([(BaseModel.__dict__[name], content) for name, content in held.items()])
 

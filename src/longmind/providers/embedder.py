@@ -106,7 +106,7 @@ _TINY, _HUGE = 1e-20, 1e20
 
 
 def _validate_usual_similarity(given: Any) -> tuple[float, float] | None:
-    """Return the embedder's usual similarity; raise InvalidInput if it is not two numbers."""
+    """Return the embedder's usual similarity, or None if it names none; raise InvalidInput unless it is two numbers."""
     if given is None:
         return None
     try:

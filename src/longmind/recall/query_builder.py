@@ -55,12 +55,12 @@ class QueryBuilder:
         *,
         fresh: bool = False,
     ) -> AtomQuery:
-        """Return the query of a request, understood by the index of the space as it is in memory.
+        """Return the query of a request, understood by the index of the space.
 
-        Asks for vectors in the background where the space lacks some of this engine's.
+        Requests a job that embeds the atoms of the space if some lack a vector of this engine's embedder.
 
         before: an earlier query of the same request, whose vector is used again.
-        fresh: pass True to act on the query without refreshing the index again.
+        fresh: pass True to refresh the index first; by default it is used as it is in memory.
         """
         filters, query, embedding = request.filters, request.query, self._embedding
         if query is None and request.entity is None:

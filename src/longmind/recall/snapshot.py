@@ -7,9 +7,9 @@ the vector and the mentions of the question. These are the invariants:
 - The query, the choice and the atoms of an answer agree about the revision. A query carries the revision that it was
   understood by, and is understood again when the index has moved on. An atom that has changed since the choice is not
   returned by the read, and the choice is then made again.
-- The index is locked only while atoms are chosen, and never while the embedder, the reranker or the database is waited
-  for. `_read_in_one_transaction` is the exception: after `_LOOKS` choices that were overtaken by writers, it does
-  everything in one read transaction while it holds the index.
+- The index is locked while it is refreshed from the database and while atoms are chosen, but never while the embedder
+  or the reranker is waited for, nor while missing atoms are fetched. `_read_in_one_transaction` is the exception: after
+  `_LOOKS` choices that were overtaken by writers, it does everything in one read transaction while it holds the index.
 - No transaction contains a call of a provider. Inside of one, a question keeps the vector that it has.
 - With `known_at`, atoms are not taken from the cache and end where they ended as far as was known then.
 
@@ -102,7 +102,10 @@ class SnapshotReader:
     def _read_in_one_transaction(
         self, scope: Scope, space_id: str, request: RecallRequest, chooser: Chooser, query: AtomQuery, explain: bool
     ) -> Selection:
-        """Refresh, understand, choose and fetch in one read transaction. Writers go on; other recalls here wait."""
+        """Refresh, understand, choose and fetch in one read transaction.
+
+        Writers go on; other recalls of the space in this process wait.
+        """
         known_at = request.filters.known_at
         selections: list[Selection] = []
 

@@ -45,9 +45,9 @@ class SpaceIndexes:
         return self.cache.current(scope, space_id, SpaceIndex, look_back)
 
     def is_quiet(self, scope: Scope, space_id: str) -> bool:
-        """Return whether the last look found no change, and a look is worth overlapping with the work of an answer.
+        """Return whether the last look found no change, so that an answer may be computed while the next one waits.
 
-        It is not where the database is a local file, which answers sooner than a thread could be switched.
+        Always False for a local file, which answers sooner than a thread could be switched.
         """
         index = self.cache.peek(scope, space_id) if self._database.is_remote else None
         return index is not None and index.quiet

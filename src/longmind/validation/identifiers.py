@@ -11,7 +11,7 @@ METADATA_LIMIT = 64 * 1024
 
 
 def validate_label(name: str, value: object) -> str | None:
-    """Return a short text of the caller's, such as a trace id: at most 255 characters, not blank."""
+    """Return a short text of the caller's, such as a trace id: at most 255 characters, not blank; None stays None."""
     return None if value is None else validate_text(name, value, limit=IDENTITY_LIMIT, blank=False)
 
 

@@ -84,7 +84,10 @@ class _ExtractionCalls:
     cost: Cost = field(default_factory=Cost)
 
     def read(self, window: TranscriptWindow) -> ParsedAnswer | None:
-        """Return the facts that the model finds in a window, or None if the budget is used up."""
+        """Return the facts that the model finds in a window, or None if the budget is used up before a usable answer.
+
+        A faulty answer is asked for once more, with a complaint. Raises ModelFailed if neither answer is usable.
+        """
         fence = window.fence
         prompt = self.prompt.fill(boundary=fence.boundary, most_facts=FACTS_A_WINDOW)
         transcript = ModelMessage("user", str(fence))

@@ -81,7 +81,7 @@ def compare_candidate(
 
 
 def _strip_agent(text: str) -> Statement | None:
-    """Return the statement about what is the user's, without another person who changed it.
+    """Return the statement about a thing of the user's, without the person who changed it; None for other texts.
 
     E.g. "User's doctor raised User's dose to 40 mg" states "User's dose to 40 mg".
     """

@@ -1,7 +1,8 @@
 """The decision about one candidate: add it, reinforce or replace a known fact, or skip it.
 
-`decide` reads and writes nothing. The caller looks up the known atoms and carries the decision out, both in one
-transaction that holds the space, so that jobs that run at the same time leave what they would leave one after another.
+`decide` reads and writes nothing. The caller looks up the known atoms at one revision of the space, and carries the
+decision out only if the space is still at that revision (see `plan`). So jobs that run at the same time leave what they
+would leave one after another.
 
 The known atoms for a candidate are those of the space that are neither archived nor deleted and
 - have a slot with the same subject and attribute, closed ones too, or
@@ -182,7 +183,7 @@ def _order_by_age(known: KnownAtom) -> tuple[Micros, str]:
 
 
 def _refuse_kind(candidate: Candidate) -> Skip | None:
-    """Return a refusal for a kind of memory that this source may not give."""
+    """Return a refusal for a kind of memory that this source may not give, or None if it may."""
     if candidate.kind == "PATTERN":
         return Skip("Patterns are found in what is remembered, not in what is said.")
     if not may_say_kind(candidate.trust, candidate.kind):

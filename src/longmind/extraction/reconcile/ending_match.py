@@ -78,7 +78,7 @@ _WORDS_AFTER_THING = frozenset("named called is are with at in on for to and fro
 
 
 def match_ending(new: Statement, new_text: str, old: Statement, old_text: str) -> Certainty | None:
-    """Return whether a new statement says that an old one is over, or None.
+    """Return how certainly a new statement says that an old one is over; None if it does not say so.
 
     It is "perhaps" where the words are less specific than the known fact: "the meeting" may be any of several.
     """

@@ -106,7 +106,7 @@ def to_known_atom(atom: Atom, slot: tuple[str, str, str] | None, similarity: flo
 
 @lru_cache(maxsize=4096)
 def _find_slot(text: str) -> Slot | None:
-    """Return the slot in a text, in the form in which slots are compared."""
+    """Return the slot in a text, if it has one, in the form in which slots are compared."""
     return validate_slot(find_slot(text))
 
 

@@ -319,7 +319,7 @@ class _Planner:
 
 
 def _to_row_slot(candidate: Candidate) -> Slot | None:
-    """Return the slot of a candidate as the database holds it."""
+    """Return the slot of a candidate as the database holds it; None if it has none."""
     slot = candidate.slot
     return None if slot is None else (slot.subject, slot.attribute, slot.value)
 

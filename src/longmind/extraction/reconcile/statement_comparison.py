@@ -227,7 +227,7 @@ def _has_same_context(
 
 
 def _find_changed_pair(new: Statement, old: Statement) -> tuple[Measure, Measure] | None:
-    """Return the one value that differs; where several do, it is not clear which became which."""
+    """Return the one new value that differs, and the old one; None unless exactly one pair can belong together."""
     new_values = {measure for measure in new.measures if not measure.is_explanation}
     old_values = {measure for measure in old.measures if not measure.is_explanation}
     pairs = [

@@ -155,7 +155,7 @@ def _add_related(found: dict[str, NameMention], text: str) -> None:
 
 
 def _read_name(match: re.Match[str], text: str, people: Collection[str]) -> NameMention | None:
-    """Return the name that a run of capitalised words is, without words that only stand before or after it."""
+    """Return the name in a run of capitalised words, without words that only stand before or after it; None if none."""
     name = match[0].rstrip("&+-'\u2019")
     words = [word for word in _POSSESSIVE.sub("", name).split(" ") if word]
     at_start = match.start() == 0 or text[: match.start()].rstrip()[-1:] in '.!?:"\u201c('

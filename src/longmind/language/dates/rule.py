@@ -35,7 +35,7 @@ class DatedText:
     """Whether the text asks a memory: its dates lie in the past, and each is one time, even next to "usually"."""
 
     def find_direction(self, found: re.Match[str]) -> Direction | None:
-        """Return where the verbs around a match point; always to the past in a question."""
+        """Return the direction of the verbs around a match: the past in a question, None if no verb shows it."""
         return "past" if self.is_question else find_direction(self.text, *found.span())
 
     def is_generic(self, found: re.Match[str]) -> bool:

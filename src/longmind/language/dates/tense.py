@@ -93,7 +93,7 @@ def is_generic(text: str, start: int, end: int) -> bool:
 
 
 def find_direction(text: str, start: int, end: int) -> Direction | None:
-    """Return where the nearest verb points, looking in the clause of the date first and then in its sentence."""
+    """Return the direction of the nearest verb in the clause of the date, or else in its sentence; None without one."""
     first, last = find_sentence(text, start, end)
     clause_first, clause_last = _find_clause(text, start, end, first, last)
     return (
@@ -113,7 +113,7 @@ def _find_clause(text: str, start: int, end: int, first: int, last: int) -> tupl
 
 
 def _find_nearest(text: str, first: int, last: int, *, backwards: bool = False) -> Direction | None:
-    """Return the direction of the first verb of a stretch of text, or of the last one."""
+    """Return the direction of the first verb in a stretch of text, backwards of the last one; None without a verb."""
     cues = list(_CUE.finditer(text, first, last))
     if not cues:
         return None

@@ -164,7 +164,7 @@ class AtomColumns:
         return AtomColumns(rows, self.categories, self.speakers, tags)._tidy()
 
     def _tidy(self) -> AtomColumns:
-        """Return the columns without names that no atom has."""
+        """Return the columns without the categories, speakers and tags that no atom has."""
         rows = self.rows
         categories, rows["category"] = _renumber(self.categories, rows["category"])
         speakers, rows["speaker"] = _renumber(self.speakers, rows["speaker"])

@@ -49,7 +49,7 @@ class Run:
 
     @classmethod
     def merge(cls, runs: Sequence[Run]) -> Run:
-        """Merge runs of ascending places into one."""
+        """Merge runs into one; the places of each run come after those of the run before."""
         return cls.from_postings(
             np.concatenate([run.expand_terms() for run in runs]),
             np.concatenate([run.places for run in runs]),

@@ -166,7 +166,7 @@ class SpaceIndex(TextIndex):
         self.drop_derived()
 
     def drop_derived(self) -> None:
-        """Forget what was derived, and the corrected ends."""
+        """Forget the derived arrays, and the ends that were corrected later."""
         super().drop_derived()
         self.cuts = None
 

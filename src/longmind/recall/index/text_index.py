@@ -136,7 +136,7 @@ class TextIndex:
         return found
 
     def rough_similarity(self, query: Floats) -> Floats | None:
-        """Return the cosine to about three digits, in a fraction of the time."""
+        """Return the cosine to about three digits, in a fraction of the time; None if no text has a vector."""
         if self._vectors is None:
             return None
         found = np.empty(self.atoms, np.float32)

@@ -161,7 +161,7 @@ def _weigh_reranking(reranked: Mapping[int, float]) -> Floats:
 
 
 def _sway(shares: Floats, by: Floats) -> Floats:
-    """Return shares of words in common after the odds have changed by logarithms `by`."""
+    """Return shares of common words after `by` was added to the logarithms of their odds."""
     # An atom that has lost its last shared word since it was reranked does not match, whatever its score.
     shares = np.clip(shares, _LEAST_SHARE, _MOST_CERTAIN)
     odds = np.log(shares / (1 - shares)) + by
@@ -329,7 +329,7 @@ def _weigh_statements(index: SpaceIndex) -> Floats:
 
 
 def _intersect(compared: Mask | None, known: Mask | None) -> Mask | None:
-    """Return the atoms that define what is usual: those with a vector, of those that were known."""
+    """Return the atoms that define the usual similarity: those in both masks, where None is a mask of all atoms."""
     if compared is None or known is None:
         return known if compared is None else compared
     return compared & known

@@ -77,7 +77,7 @@ def rank_events(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: in
 
 
 def _from_0_to_1(values: Floats) -> Floats:
-    """Return values scaled so that the highest is 1 and the lowest 0; equal values become 1, or 0 if they are 0."""
+    """Return values scaled so that the highest is 1 and the lowest 0; equal values become 1, or 0 if not positive."""
     if not len(values):
         return values
     least, most = float(values.min()), float(values.max())

@@ -72,7 +72,7 @@ class Readiness:
             return "StoreUnavailable"
 
     def _check_database(self) -> str | None:
-        """Return the type of the error if the database cannot be used, and log it."""
+        """Return the type of the error, after logging it, if the database cannot be used; None if it can."""
         try:
             self._engine.check_database()
         except LongmindError as error:

@@ -62,7 +62,7 @@ def open_tracing(settings: Settings) -> Tracing:
 
 
 def _open_provider(kind: str) -> Any:
-    """Return the host program's provider, or a new one. Environment variables OTEL_… configure both further."""
+    """Return the host program's provider, or a new one, which environment variables OTEL_… configure further."""
     from opentelemetry import trace
 
     if kind == "host":

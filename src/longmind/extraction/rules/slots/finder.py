@@ -208,7 +208,7 @@ def find_slot(rewritten: str, earlier: str = "", people: Collection[str] = ()) -
 
 
 def _find_first(rewritten: str, earlier: str, people: Collection[str]) -> Slot | None:
-    """Return the slot of the first pattern that fits."""
+    """Return the slot of the first pattern that fits, or else of a quantity; None if there is neither."""
     small = rewritten.lower()
     for each in _PATTERNS:
         for need in each.needs:
