@@ -24,6 +24,7 @@ class AccessKey(Value):
     user_id: str | None
     rate: str | None
     """The rate limit, such as `600/minute`; None applies the setting `rate_limit`."""
+    # Its life: a key works until it expires or is revoked, whichever comes first.
     created_at: str
     expires_at: str | None
     revoked_at: str | None
