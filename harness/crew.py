@@ -32,11 +32,11 @@ def load_beforehand(*modules: str) -> None:
     _context.set_forkserver_preload(_loaded)
 
 
-class Failed(AssertionError):
+class ProcessFailed(AssertionError):
     """A process ended with an error, or said nothing for too long."""
 
 
-class Returned(NamedTuple):
+class ReturnedValue(NamedTuple):
     """The last thing a process says."""
 
     value: Any
@@ -82,13 +82,13 @@ class Child:
     def hear(self) -> Any:
         """The next thing it says; EOFError when it is dead and all it said was heard."""
         if not self._pipe.poll(PATIENCE):
-            raise Failed(f"Process {self._process.pid} said nothing for {PATIENCE:.0f} seconds.")
+            raise ProcessFailed(f"Process {self._process.pid} said nothing for {PATIENCE:.0f} seconds.")
         try:
             heard = self._pipe.recv()
         except OSError as error:
             raise EOFError from error
-        if isinstance(heard, Returned) and heard.error is not None:
-            raise Failed(heard.error)
+        if isinstance(heard, ReturnedValue) and heard.error is not None:
+            raise ProcessFailed(heard.error)
         return heard
 
     def hear_to_the_end(self) -> Iterator[Any]:
@@ -98,7 +98,7 @@ class Child:
                 heard = self.hear()
             except EOFError:
                 return
-            if isinstance(heard, Returned):
+            if isinstance(heard, ReturnedValue):
                 return
             yield heard
 
@@ -108,8 +108,8 @@ class Child:
             try:
                 heard = self.hear()
             except EOFError:
-                raise Failed(f"Process {self._process.pid} died: {self._process.exitcode}.") from None
-            if isinstance(heard, Returned):
+                raise ProcessFailed(f"Process {self._process.pid} died: {self._process.exitcode}.") from None
+            if isinstance(heard, ReturnedValue):
                 self._process.join()
                 return heard.value
 
@@ -139,14 +139,14 @@ class Child:
 
 
 @contextmanager
-def started(work: Callable[..., Any], *arguments: Any) -> Iterator[Child]:
+def start_process(work: Callable[..., Any], *arguments: Any) -> Iterator[Child]:
     """One process, gone at the end of the block. The function gets its line to the test and the arguments."""
-    with started_together(work, [arguments]) as [child]:
+    with start_processes(work, [arguments]) as [child]:
         yield child
 
 
 @contextmanager
-def started_together(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Child]]:
+def start_processes(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Child]]:
     """A process for each list of arguments, with one gate for all of them."""
     # It has to outlive this start: a process that is slow to come up could not find it any more.
     gate = _context.Barrier(len(arguments))
@@ -160,20 +160,20 @@ def started_together(work: Callable[..., Any], arguments: Sequence[tuple[Any, ..
 
 def run_together(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Run a function in as many processes as there are lists of arguments, and collect what they return."""
-    with started_together(work, arguments) as children:
-        return results_of(children)
+    with start_processes(work, arguments) as children:
+        return collect_results(children)
 
 
-def results_of(children: Iterable[Child]) -> list[Any]:
+def collect_results(children: Iterable[Child]) -> list[Any]:
     """What each of them returned; if some failed, all that they have to say about it."""
     results, errors = [], []
     for child in children:
         try:
             results.append(child.result())
-        except Failed as error:
+        except ProcessFailed as error:
             errors.append(str(error))
     if errors:
-        raise Failed("\n".join(errors))
+        raise ProcessFailed("\n".join(errors))
     return results
 
 
@@ -189,15 +189,15 @@ def wait_until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
-            raise Failed(f"It did not come true within {seconds:.0f} seconds.")
+            raise ProcessFailed(f"It did not come true within {seconds:.0f} seconds.")
         time.sleep(0.01)
 
 
 def _run(pipe: Connection, gate: Barrier, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     try:
-        returned = Returned(work(Line(pipe, gate), *arguments), None)
+        returned = ReturnedValue(work(Line(pipe, gate), *arguments), None)
     except Exception:
         # Those who wait at the gate would wait in vain.
         gate.abort()
-        returned = Returned(None, traceback.format_exc())
+        returned = ReturnedValue(None, traceback.format_exc())
     pipe.send(returned)

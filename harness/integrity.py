@@ -8,7 +8,7 @@ import apsw
 import psycopg
 
 
-def damage(url: str) -> Iterator[str]:
+def find_damage(url: str) -> Iterator[str]:
     """What SQLite or PostgreSQL finds wrong with a database; nothing when it is sound."""
     if url.startswith("sqlite:///"):
         yield from _damage_of_file(url.removeprefix("sqlite:///"))

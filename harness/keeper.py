@@ -26,7 +26,7 @@ UNPRIVILEGED_ACCOUNT = "nobody"
 START_SECONDS = "60"
 
 
-class Failed(Exception):
+class ProgramFailed(Exception):
     """A program of PostgreSQL did not do what it was run for."""
 
 
@@ -46,7 +46,7 @@ class Cluster:
         self.order = order
         self.folder = Path(order["folder"])
         self.data = self.folder / "data"
-        self.account = _unprivileged_account() if os.geteuid() == 0 else None
+        self.account = _find_account() if os.geteuid() == 0 else None
         self.programs = Path(order["package"]) / "pginstall" / "bin"
 
     def start(self) -> None:
@@ -65,9 +65,9 @@ class Cluster:
         if self.order["kept"]:
             try:
                 self._pg_ctl("stop", "--mode", "fast")
-            except Failed:
+            except ProgramFailed:
                 # Its disk may be full or gone, so that it cannot write out what it has.
-                with suppress(Failed):
+                with suppress(ProgramFailed):
                     self._pg_ctl("stop", "--mode", "immediate")
         else:
             self._remove()
@@ -75,7 +75,7 @@ class Cluster:
     def _remove(self) -> None:
         # The data is about to be thrown away, so there is nothing to write out first.
         if (self.data / "postmaster.pid").exists():
-            with suppress(Failed):
+            with suppress(ProgramFailed):
                 self._pg_ctl("stop", "--mode", "immediate")
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -112,7 +112,7 @@ class Cluster:
         if status != 0:
             log = self.folder / "log"
             text += f"\n{log.read_text(errors='replace')}" if log.exists() else ""
-            raise Failed(f"{program} ended with status {status}.\n{text.strip()}")
+            raise ProgramFailed(f"{program} ended with status {status}.\n{text.strip()}")
 
     def _as_account(self, command: list[str], output: Any = subprocess.DEVNULL) -> int:
         rights: dict[str, Any] = {}
@@ -152,7 +152,7 @@ class Cluster:
             os.chown(path, self.account.pw_uid, self.account.pw_gid, follow_symlinks=False)
 
 
-def _unprivileged_account() -> pwd.struct_passwd | None:
+def _find_account() -> pwd.struct_passwd | None:
     # Without the account PostgreSQL itself says, better than we could, that root may not run it.
     try:
         return pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
@@ -173,7 +173,7 @@ def keep(cluster: Cluster) -> None:
         while (word := sys.stdin.readline().strip()) not in ("", "stop"):
             cluster.restart(word)
             answer()
-    except (Failed, OSError) as failure:
+    except (ProgramFailed, OSError) as failure:
         answer(str(failure))
     finally:
         cluster.end()

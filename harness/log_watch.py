@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from harness.program_watch import programs_heard
+from harness.program_watch import watch_programs
 
 DATABASE_PASSWORD = "planted-password-of-the-database"
 MODEL_KEY = "sk-planted-key-of-a-model"
@@ -26,7 +26,7 @@ _PRIVATE_WORD = re.compile(r"\bQ[a-z]{15}\b")
 _CONTEXT = 60
 
 
-class InFull(logging.Formatter):
+class FullFormatter(logging.Formatter):
     """A record with its error, and with the fields that it brings beside its message."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class LogWatch(logging.Handler):
     def __init__(self, file: Path) -> None:
         super().__init__(logging.NOTSET)
         self.file = file
-        self.setFormatter(InFull())
+        self.setFormatter(FullFormatter())
         self._out = file.open("a", encoding="utf-8", errors="backslashreplace")
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -56,7 +56,7 @@ class LogWatch(logging.Handler):
         if not self.closed:
             self._out.write(text.rstrip("\n") + "\n")
 
-    def answered(self, text: str) -> None:
+    def note_answer(self, text: str) -> None:
         """Hear an answer of a program, which may tell a key or what a user said, and none of the planted secrets."""
         if any(each in text for each in PLANTED):
             self.note(text)
@@ -69,7 +69,7 @@ class LogWatch(logging.Handler):
         self._out.close()
         super().close()
 
-    def found(self) -> list[str]:
+    def find_secrets(self) -> list[str]:
         """The secrets that were written, each with some of what stands around it."""
         self._out.flush()
         # A process that was forked from this one may have torn a character apart: it writes what it found unwritten.
@@ -84,17 +84,17 @@ def secrets_in(text: str) -> list[str]:
 
 
 @contextmanager
-def watched(file: Path) -> Iterator[LogWatch]:
+def watch_logs(file: Path) -> Iterator[LogWatch]:
     """Watch the records of all loggers of this process, whatever their handlers, and the programs that it starts."""
     watch = LogWatch(file)
     call_handlers = logging.Logger.callHandlers
 
-    def called(logger: logging.Logger, record: logging.LogRecord) -> None:
+    def watch_record(logger: logging.Logger, record: logging.LogRecord) -> None:
         # Here and not as a handler: a program replaces those, and some loggers do not hand on what they are told.
         watch.handle(record)
         call_handlers(logger, record)
 
-    with patch.object(logging.Logger, "callHandlers", called), programs_heard(watch):
+    with patch.object(logging.Logger, "callHandlers", watch_record), watch_programs(watch):
         try:
             yield watch
         finally:

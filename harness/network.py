@@ -22,17 +22,17 @@ def loopback_only() -> Iterator[None]:
     """While this lasts, sockets connect to unix sockets and loopback addresses and raise for all others."""
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
-    def guarded_connect(self: socket.socket, address: Any) -> None:
+    def connect_to_loopback(self: socket.socket, address: Any) -> None:
         _refuse_beyond_loopback(self, address)
         connect(self, address)
 
-    def guarded_connect_ex(self: socket.socket, address: Any) -> int:
+    def connect_ex_to_loopback(self: socket.socket, address: Any) -> int:
         _refuse_beyond_loopback(self, address)
         return connect_ex(self, address)
 
     with (
-        patch.object(socket.socket, "connect", guarded_connect),
-        patch.object(socket.socket, "connect_ex", guarded_connect_ex),
+        patch.object(socket.socket, "connect", connect_to_loopback),
+        patch.object(socket.socket, "connect_ex", connect_ex_to_loopback),
     ):
         yield
 

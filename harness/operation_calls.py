@@ -22,7 +22,7 @@ Call = Callable[[Operation, dict[str, Any]], Any]
 """Has an operation done with some arguments, in whichever way, and gives its answer."""
 
 
-class Answered(Protocol):
+class HttpAnswer(Protocol):
     """What came back for a request."""
 
     @property
@@ -33,17 +33,17 @@ class Answered(Protocol):
     def json(self) -> Any: ...
 
 
-class Asks(Protocol):
+class RequestSender(Protocol):
     """Somebody who sends requests."""
 
-    def ask(self, method: str, path: str, body: Any = None) -> Answered: ...
+    def ask(self, method: str, path: str, body: Any = None) -> HttpAnswer: ...
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request was."""
 
 
-def directly(context: longmind.Context) -> Call:
+def make_direct_call(context: longmind.Context) -> Call:
     """Operations as a program in the same process calls them."""
 
     def call(operation: Operation, given: dict[str, Any]) -> Any:
@@ -52,7 +52,7 @@ def directly(context: longmind.Context) -> Call:
     return call
 
 
-def over_http(client: Asks) -> Call:
+def make_http_call(client: RequestSender) -> Call:
     """The same as requests, each put together from its route."""
 
     def call(operation: Operation, given: dict[str, Any]) -> Any:
@@ -70,7 +70,7 @@ def over_http(client: Asks) -> Call:
             query, named = query | {name: str(value) for name, value in named.items()}, None
         answer = client.ask(route.http.method, f"{path}?{urlencode(query)}" if query else path, named)
         if answer.status >= 300 and (answer.status, operation.access) != (404, "read"):
-            raise Refused(route, answer)
+            raise RequestRefused(route, answer)
         return _read(answer.json) if answer.body and answer.status < 300 else None
 
     return call

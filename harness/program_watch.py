@@ -17,7 +17,7 @@ class Listener(Protocol):
     def note(self, text: str) -> None:
         """Hear a text that has no secret of any kind in it."""
 
-    def answered(self, text: str) -> None:
+    def note_answer(self, text: str) -> None:
         """Hear an answer: a new key may be in it, or what a user said, since somebody has asked for that."""
 
 
@@ -33,7 +33,7 @@ class Pipe:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._pipe, name)
-        return self._hearing(found) if name in ("read", "read1", "readline", "readlines") else found
+        return self._wrap_reader(found) if name in ("read", "read1", "readline", "readlines") else found
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.readline, type(self._pipe.read(0))())
@@ -44,18 +44,18 @@ class Pipe:
     def __exit__(self, *error: object) -> None:
         self._pipe.close()
 
-    def _hearing(self, read: Callable[..., Any]) -> Callable[..., Any]:
-        def heard(*given: Any) -> Any:
+    def _wrap_reader(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        def read_and_hear(*given: Any) -> Any:
             data = read(*given)
             for each in data if isinstance(data, list) else [data]:
                 _hear(self._hear, each)
             return data
 
-        return heard
+        return read_and_hear
 
 
 @contextmanager
-def programs_heard(listener: Listener) -> Iterator[None]:
+def watch_programs(listener: Listener) -> Iterator[None]:
     """While this lasts, standard output and standard error of new programs are heard, be they pipes or files.
 
     What they inherit is not: it is where this process itself writes.
@@ -63,9 +63,9 @@ def programs_heard(listener: Listener) -> Iterator[None]:
     popen = subprocess.Popen
     start, wait, communicate = popen.__init__, popen.wait, popen.communicate
 
-    def started(self: Any, *given: Any, **named: Any) -> None:
+    def start_and_hear(self: Any, *given: Any, **named: Any) -> None:
         start(self, *given, **named)
-        answers = listener.note if _is_service(self.args) else listener.answered
+        answers = listener.note if _is_service(self.args) else listener.note_answer
         self.heard_files = []
         for name, hear in (("stdout", answers), ("stderr", listener.note)):
             if getattr(self, name) is not None:
@@ -73,7 +73,7 @@ def programs_heard(listener: Listener) -> Iterator[None]:
             elif isinstance(file := getattr(named.get(name), "name", None), str):
                 self.heard_files.append((Path(file), hear))
 
-    def waited(self: Any, *given: Any, **named: Any) -> Any:
+    def wait_and_hear(self: Any, *given: Any, **named: Any) -> Any:
         code = wait(self, *given, **named)
         while files := getattr(self, "heard_files", []):
             file, hear = files.pop()
@@ -81,7 +81,7 @@ def programs_heard(listener: Listener) -> Iterator[None]:
                 hear(file.read_text("utf-8", "replace"))
         return code
 
-    def communicated(self: Any, *given: Any, **named: Any) -> Any:
+    def communicate_and_hear(self: Any, *given: Any, **named: Any) -> Any:
         out, err = communicate(self, *given, **named)
         for name, text in (("stdout", out), ("stderr", err)):
             pipe = getattr(self, name)
@@ -90,9 +90,9 @@ def programs_heard(listener: Listener) -> Iterator[None]:
         return out, err
 
     with (
-        patch.object(popen, "__init__", started),
-        patch.object(popen, "wait", waited),
-        patch.object(popen, "communicate", communicated),
+        patch.object(popen, "__init__", start_and_hear),
+        patch.object(popen, "wait", wait_and_hear),
+        patch.object(popen, "communicate", communicate_and_hear),
     ):
         yield
 

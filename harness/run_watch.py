@@ -21,7 +21,7 @@ class RunWatch:
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         self._hear(report.capstderr)
-        self._watch.answered(report.capstdout)
+        self._watch.note_answer(report.capstdout)
         return report
 
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:

@@ -43,16 +43,16 @@ def main(arguments: list[str] | None = None) -> int:
     for section in sections:
         results[section.name] = _run(section, options)
         # Written after each section, so that what was shown stays when a later one is interrupted.
-        report.keep(options.json, results, MODULES)
+        report.save(options.json, results, MODULES)
     if options.report is not None:
-        options.report.write_text(report.page(report.read(options.json)), "utf-8")
+        options.report.write_text(report.format_page(report.read(options.json)), "utf-8")
     return _end(results)
 
 
 def _end(results: Mapping[str, report.Result]) -> int:
     """Say in a line what came of it; the answer is the exit code."""
-    failed = [name for name, result in results.items() if not report.passed(result)]
-    tried = sum(map(report.tried, results.values()))
+    failed = [name for name, result in results.items() if not report.has_passed(result)]
+    tried = sum(map(report.count_tried, results.values()))
     skipped = sum(check["skipped"] for result in results.values() for check in result["checks"])
     said = f"failed: {', '.join(failed)}" if failed else "everything that was tried held" if tried else NOTHING
     print(f"\n{said}{f'; {skipped} skipped' if skipped else ''}")
@@ -130,15 +130,15 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
         try:
             for check in section.run(plan):
                 checks.append(check)
-                print(report.line(check), flush=True)
+                print(report.format_line(check), flush=True)
         except Exception:
             # An attack that breaks the attacker proves nothing, and the other sections still can.
             traceback.print_exc()
             checks.append(Check("the section runs to its end", passed=False, detail=traceback.format_exc(limit=-3)))
-            print(report.line(checks[-1]), flush=True)
+            print(report.format_line(checks[-1]), flush=True)
     if not checks:
         checks.append(Check("the section puts something to the test", passed=False, detail="it made no check"))
-        print(report.line(checks[-1]), flush=True)
+        print(report.format_line(checks[-1]), flush=True)
     return {
         "title": section.title,
         "environment": environment("longmind", "apsw", "psycopg"),

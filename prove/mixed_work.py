@@ -22,7 +22,7 @@ _PLACES = ("Graz", "Turin", "Oslo", "Porto", "Lviv", "Cork")
 
 
 @dataclass
-class Done:
+class CompletedOperation:
     """What an operation did: what must be true from now on."""
 
     name: str
@@ -60,12 +60,12 @@ class MixedWork:
         """Leave all that the last operation may have changed, or not, to itself."""
         self._conversation, self._atoms, self._jobs = None, [], []
 
-    def do(self) -> Done:
+    def do(self) -> CompletedOperation:
         """Do the next operation. When it fails, what was there before is there still."""
         self._number += 1
         if self._conversation is None:
             return self._create()
-        choices: list[tuple[Callable[[], Done], int]] = [
+        choices: list[tuple[Callable[[], CompletedOperation], int]] = [
             (self._append, 3),
             (self._turn, 4),
             (self._add_atom, 2),
@@ -79,17 +79,19 @@ class MixedWork:
             (self._work, 1),
         ]
         operations, weights = zip(*choices, strict=True)
-        chosen: Callable[[], Done] = self._dice.choices(operations, weights)[0]
+        chosen: Callable[[], CompletedOperation] = self._dice.choices(operations, weights)[0]
         return chosen()
 
-    def erase(self) -> Done:
+    def erase(self) -> CompletedOperation:
         """Give the second user something, and erase him."""
         bob = context_of(self.engine, BOB)
         made = bob.conversations.create_conversation("chat", title=self._text())
         bob.conversations.append_user_message(made.id, self._text())
         bob.events.record("visit", {"note": self._text()})
         bob.admin.delete_user_data(confirm=True)
-        return Done("erase", {f"{BOB} conversation {made.id}": None, f"{BOB} conversations all": 0}, at_once=False)
+        return CompletedOperation(
+            "erase", {f"{BOB} conversation {made.id}": None, f"{BOB} conversations all": 0}, at_once=False
+        )
 
     def _text(self) -> str:
         said = f"I moved to {self._dice.choice(_PLACES)} for work number {self._number}. "
@@ -101,33 +103,35 @@ class MixedWork:
         assert self._conversation is not None
         return self._conversation
 
-    def _create(self) -> Done:
+    def _create(self) -> CompletedOperation:
         title = f"talk {self._number}"
         made = self.ada.conversations.create_conversation("chat", title=title)
         self._talk, self._conversation, self._title = [], made.id, title
-        return Done("create", {f"{ADA} conversation {made.id}": [title, "open"], f"{ADA} messages {made.id}": []})
+        return CompletedOperation(
+            "create", {f"{ADA} conversation {made.id}": [title, "open"], f"{ADA} messages {made.id}": []}
+        )
 
-    def _said(self, name: str, *said: list[str]) -> Done:
+    def _extend_talk(self, name: str, *said: list[str]) -> CompletedOperation:
         self._talk = [*self._talk, *said]
-        return Done(name, {f"{ADA} messages {self._here}": self._talk})
+        return CompletedOperation(name, {f"{ADA} messages {self._here}": self._talk})
 
-    def _append(self) -> Done:
+    def _append(self) -> CompletedOperation:
         text = self._text()
         self.ada.conversations.append_user_message(self._here, text, idempotency_key=f"key {self._number}")
-        return self._said("append", ["user", text])
+        return self._extend_talk("append", ["user", text])
 
-    def _turn(self) -> Done:
+    def _turn(self) -> CompletedOperation:
         text = self._text()
         self.ada.conversations.append_turn(self._here, user_content=text, assistant={"content": f"to {text}"})
-        return self._said("turn", ["user", text], ["assistant", f"to {text}"])
+        return self._extend_talk("turn", ["user", text], ["assistant", f"to {text}"])
 
-    def _add_atom(self) -> Done:
+    def _add_atom(self) -> CompletedOperation:
         text = self._text()
         atom = self.ada.memory.add_atom(self._space.id, _fact(text))
         self._atoms.append((atom.id, text))
-        return Done("atom", {f"{ADA} atom {atom.id}": [text, "ACTIVE", False]})
+        return CompletedOperation("atom", {f"{ADA} atom {atom.id}": [text, "ACTIVE", False]})
 
-    def _supersede(self) -> Done:
+    def _supersede(self) -> CompletedOperation:
         if not self._atoms:
             return self._add_atom()
         (id, before), text = self._atoms[0], self._text()
@@ -137,51 +141,51 @@ class MixedWork:
             f"{ADA} atom {new.id}": [text, "ACTIVE", False],
             f"{ADA} atom {id}": [before, "ACTIVE", True],
         }
-        return Done("supersede", world)
+        return CompletedOperation("supersede", world)
 
-    def _write_block(self) -> Done:
+    def _write_block(self) -> CompletedOperation:
         before = self.ada.blocks.get("core")
         content = self._text()
         self.ada.blocks.update("core", content, None if before is None else before.updated_at)
-        return Done("block", {f"{ADA} block core": content})
+        return CompletedOperation("block", {f"{ADA} block core": content})
 
-    def _store(self) -> Done:
+    def _store(self) -> CompletedOperation:
         if self._stored == _MOST_STORED:
             return self._record()
         self._stored += 1
         text = self._text()
         entry = self.ada.tools.memory_store("fact", text)
-        return Done("tool", {f"{ADA} entry {entry.id}": text})
+        return CompletedOperation("tool", {f"{ADA} entry {entry.id}": text})
 
-    def _record(self) -> Done:
+    def _record(self) -> CompletedOperation:
         data = {"note": self._text()}
         event = self.ada.events.record("visit", data)
-        return Done("event", {f"{ADA} event {event.event_id}": data})
+        return CompletedOperation("event", {f"{ADA} event {event.event_id}": data})
 
-    def _record_many(self) -> Done:
+    def _record_many(self) -> CompletedOperation:
         all_data = [{"note": self._text()} for _ in range(3)]
         events = self.ada.events.record_many([{"kind": "visit", "data": data} for data in all_data])
         told = zip(events, all_data, strict=True)
-        return Done("events", {f"{ADA} event {event.event_id}": data for event, data in told})
+        return CompletedOperation("events", {f"{ADA} event {event.event_id}": data for event, data in told})
 
-    def _enqueue(self) -> Done:
+    def _enqueue(self) -> CompletedOperation:
         job = self.ada.jobs.enqueue(LOOK, {"text": self._text()})
         self._jobs.append(job.id)
-        return Done("job", {f"{ADA} job {job.id}": "queued"})
+        return CompletedOperation("job", {f"{ADA} job {job.id}": "queued"})
 
-    def _close(self) -> Done:
+    def _close(self) -> CompletedOperation:
         closed = self.ada.conversations.close_conversation(self._here)
         self._conversation = None
-        return Done("close", {f"{ADA} conversation {closed.id}": [self._title, "closed"]})
+        return CompletedOperation("close", {f"{ADA} conversation {closed.id}": [self._title, "closed"]})
 
-    def _work(self) -> Done:
+    def _work(self) -> CompletedOperation:
         self.engine.register_job(LOOK, lambda run: {"seen": run.job.payload["text"]})
         self.engine.work()
         # One whose end could not be written is still leased, and done again when the lease is over.
         left = [id for id in self._jobs if (job := self.ada.jobs.get_job(id)) and job.status == "running"]
         done = {f"{ADA} job {id}": "succeeded" for id in self._jobs if id not in left}
         self._jobs = left
-        return Done("work", done, at_once=False)
+        return CompletedOperation("work", done, at_once=False)
 
 
 def _fact(text: str) -> dict[str, Any]:

@@ -20,28 +20,28 @@ def read(path: Path) -> dict[str, Result]:
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
-def keep(path: Path, results: Mapping[str, Result], order: Sequence[str]) -> None:
+def save(path: Path, results: Mapping[str, Result], order: Sequence[str]) -> None:
     """Put the sections that were run in the place of their earlier results; the others stay as they were."""
     kept = {**read(path), **results}
     write_json(path, {name: kept[name] for name in sorted(kept, key=lambda name: (*order, name).index(name))})
 
 
-def passed(result: Result) -> bool:
+def has_passed(result: Result) -> bool:
     return all(check["passed"] or check["skipped"] for check in result["checks"])
 
 
-def tried(result: Result) -> int:
+def count_tried(result: Result) -> int:
     """How many claims were put to the test."""
     return sum(_verdict(check) in ("held", "FAILED") for check in result["checks"])
 
 
-def line(check: Check) -> str:
+def format_line(check: Check) -> str:
     figures = ", ".join(f"{name} {_figure(value)}" for name, value in check.figures.items())
     parts = [f"  {_verdict(vars(check))}  {check.claim}", figures, "" if check.passed else check.detail]
     return "\n          ".join(part for part in parts if part)
 
 
-def page(results: Mapping[str, Result]) -> str:
+def format_page(results: Mapping[str, Result]) -> str:
     """Return the report as Markdown: a row of counts for each section, then every claim that did not hold."""
     parts = [_HEAD, "| section | held | failed | skipped | measured | run |\n| --- | --: | --: | --: | --: | --- |"]
     parts += [_section_row(name, result) for name, result in results.items()]

@@ -27,19 +27,19 @@ class Check:
     """Nothing is claimed and nothing can fail: the figures are told as they are."""
 
 
-def skipped(claim: str, why: str) -> Check:
+def skip_check(claim: str, why: str) -> Check:
     return Check(claim, passed=False, detail=why, skipped=True)
 
 
-def measured(what: str, figures: dict[str, Any]) -> Check:
+def report_figures(what: str, figures: dict[str, Any]) -> Check:
     """Figures that are told beside the claims."""
     return Check(what, passed=True, figures=figures, measured=True)
 
 
-def judged(claim: str, tried: int, wrong: Sequence[str], figures: dict[str, Any] | None = None) -> Check:
+def judge_claim(claim: str, tried: int, wrong: Sequence[str], figures: dict[str, Any] | None = None) -> Check:
     """A claim that holds when something was tried and nothing is wrong. Where nothing was tried, nothing is shown."""
     if not tried and not wrong:
-        return skipped(claim, "nothing was tried, since the time was over before")
+        return skip_check(claim, "nothing was tried, since the time was over before")
     return Check(claim, not wrong, figures or {}, "; ".join(wrong[:10]))
 
 
@@ -59,7 +59,7 @@ class Plan:
     """Programs that are not to be used, though they may be installed."""
     began: float = field(default_factory=time.monotonic)
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds that are left; without end when the counts have to be reached."""
         return float("inf") if self.full else self.began + self.seconds - time.monotonic()
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 import longmind
 from harness.clean_databases import CleanDatabases
-from harness.log_watch import watched
+from harness.log_watch import watch_logs
 from harness.network import loopback_only
 from harness.postgres import PostgresServer
 from harness.run_watch import RunWatch
@@ -52,10 +52,10 @@ def _no_secrets_in_logs(request: pytest.FixtureRequest, tmp_path_factory: pytest
     """No log of the whole run, or of a worker's part of it, has a secret or a user's words in it."""
     level = logging.getLogger("longmind").level
     logging.getLogger("longmind").setLevel(logging.DEBUG)
-    with watched(tmp_path_factory.mktemp("logs") / "all.log") as watch:
+    with watch_logs(tmp_path_factory.mktemp("logs") / "all.log") as watch:
         request.config.pluginmanager.register(RunWatch(watch))
         yield
-        found = watch.found()
+        found = watch.find_secrets()
     logging.getLogger("longmind").setLevel(level)
     assert not found, f"{len(found)} secrets were logged: {found[:5]}"
 

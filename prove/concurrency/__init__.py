@@ -16,8 +16,8 @@ from pathlib import Path
 from harness.postgres import PostgresServer
 from prove.concurrency.clients import CLIENTS, PROCESSES
 from prove.concurrency.objects import KINDS
-from prove.concurrency.rounds import Attack, Outcome, Played, play_round
-from prove.section import Check, Plan, Section, judged, skipped
+from prove.concurrency.rounds import KindOutcome, RoundAttack, RoundResult, play_round
+from prove.section import Check, Plan, Section, judge_claim, skip_check
 
 ROUND_SECONDS = 4.0
 MOST_UNDECIDED = 0.05
@@ -29,10 +29,10 @@ _AT_ONCE = PROCESSES * CLIENTS // 2
 
 
 @dataclass
-class Tally:
+class ConcurrencyTally:
     """What all rounds on one engine came to."""
 
-    kinds: dict[str, Outcome] = field(default_factory=lambda: {kind: Outcome() for kind in KINDS})
+    kinds: dict[str, KindOutcome] = field(default_factory=lambda: {kind: KindOutcome() for kind in KINDS})
     rounds: int = 0
     kills: int = 0
     cut: int = 0
@@ -42,7 +42,7 @@ class Tally:
     unanswered: int = 0
     """Operations that had no answer though nobody was killed or cut off."""
 
-    def add(self, played: Played, calm: bool) -> None:
+    def add(self, played: RoundResult, calm: bool) -> None:
         for kind, outcome in played.judged.items():
             self.kinds[kind].add(outcome)
         self.rounds += 1
@@ -65,27 +65,27 @@ class Tally:
 
 def run(plan: Plan) -> Iterator[Check]:
     for number, engine in enumerate(plan.engines):
-        until = time.monotonic() + plan.left() / (len(plan.engines) - number)
+        until = time.monotonic() + plan.seconds_left() / (len(plan.engines) - number)
         with ExitStack() as servers:
             server = servers.enter_context(PostgresServer()) if engine == "postgresql" else None
             yield from checks_of(engine, _attack(plan, engine, server, until))
 
 
-def _attack(plan: Plan, engine: str, server: PostgresServer | None, until: float) -> Tally:
-    tally, dice = Tally(), plan.dice(f"concurrency {engine}")
+def _attack(plan: Plan, engine: str, server: PostgresServer | None, until: float) -> ConcurrencyTally:
+    tally, dice = ConcurrencyTally(), plan.dice(f"concurrency {engine}")
     for number in count(1):
         name = f"{engine}_{number}"
         url = server.create_database(name) if server else f"sqlite:///{plan.folder}/{name}.db"
         # Every third round is left in peace: what nobody knows the outcome of explains a lot.
         calm = number % 3 == 1
-        attack = Attack(ROUND_SECONDS, kills=0 if calm else 2, cuts=0 if calm or server is None else 3)
+        attack = RoundAttack(ROUND_SECONDS, kills=0 if calm else 2, cuts=0 if calm or server is None else 3)
         tally.add(play_round(url, Path(plan.folder, name), attack, dice), calm)
         if tally.reached if plan.full else number > 1 and time.monotonic() + 2 * ROUND_SECONDS > until:
             break
     return tally
 
 
-def checks_of(engine: str, tally: Tally) -> Iterator[Check]:
+def checks_of(engine: str, tally: ConcurrencyTally) -> Iterator[Check]:
     for kind, outcome in tally.kinds.items():
         figures = {
             "operations": outcome.operations,
@@ -101,11 +101,11 @@ def checks_of(engine: str, tally: Tally) -> Iterator[Check]:
         )
         claim = f"{engine}: {KINDS[kind].claim}"
         if outcome.most_at_once < 2 and not wrong:
-            yield skipped(claim, "no two clients were at the same one at the same time")
+            yield skip_check(claim, "no two clients were at the same one at the same time")
         else:
             # What nobody knows the outcome of can be explained by anything.
-            yield judged(claim, outcome.operations - outcome.unknown, wrong[:1], figures)
-    yield judged(
+            yield judge_claim(claim, outcome.operations - outcome.unknown, wrong[:1], figures)
+    yield judge_claim(
         f"{engine}: all who follow see the changes in one order, that of time, and miss none",
         tally.changes,
         tally.followers_wrong[:1],
@@ -120,7 +120,7 @@ def checks_of(engine: str, tally: Tally) -> Iterator[Check]:
     yield _was_an_attack(engine, tally)
 
 
-def _was_an_attack(engine: str, tally: Tally) -> Check:
+def _was_an_attack(engine: str, tally: ConcurrencyTally) -> Check:
     most = max(outcome.most_at_once for outcome in tally.kinds.values())
     unknown = sum(outcome.unknown for outcome in tally.kinds.values())
     return Check(

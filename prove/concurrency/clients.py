@@ -15,7 +15,7 @@ from typing import Any
 
 import longmind
 from harness.crew import Line
-from prove.concurrency.history import Client
+from prove.concurrency.history import RecordingClient
 from prove.concurrency.objects import KINDS, Player
 from prove.concurrency.objects.quotas import CAP
 
@@ -31,12 +31,12 @@ Objects = Mapping[str, list[str]]
 """The names of the objects of each kind."""
 
 
-def opened(url: str) -> longmind.Engine:
+def open_engine(url: str) -> longmind.Engine:
     return longmind.open(url, embedder=None, rolling_summary_turns=0, extraction_spend_cap_tokens=CAP)
 
 
-def prepared(url: str) -> dict[str, list[str]]:
-    with opened(url) as engine:
+def prepare_objects(url: str) -> dict[str, list[str]]:
+    with open_engine(url) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         return {kind: each.prepare(ctx) for kind, each in KINDS.items()}
 
@@ -47,7 +47,7 @@ def play(line: Line, url: str, folder: Path, process: str, objects: Objects, see
     logging.getLogger("psycopg").setLevel(logging.CRITICAL)
 
     broken = threading.Event()
-    with opened(url) as engine, ThreadPoolExecutor(CLIENTS + 1) as threads:
+    with open_engine(url) as engine, ThreadPoolExecutor(CLIENTS + 1) as threads:
         following = threads.submit(_follower, engine, folder / f"{process}.changes", broken)
         line.say("ready")
         until: float = line.hear()
@@ -65,8 +65,8 @@ def play(line: Line, url: str, folder: Path, process: str, objects: Objects, see
 
 def look_at_all(url: str, folder: Path, objects: Objects, name: str) -> None:
     """Read every object when all are done, and say to the followers that there is no more."""
-    with opened(url) as engine:
-        player = Player(Client(name, folder), engine, random.Random(0), {})
+    with open_engine(url) as engine:
+        player = Player(RecordingClient(name, folder), engine, random.Random(0), {})
         for kind, names in objects.items():
             for each in names:
                 KINDS[kind].look(player, each)
@@ -75,7 +75,7 @@ def look_at_all(url: str, folder: Path, objects: Objects, name: str) -> None:
 
 
 def _client(engine: longmind.Engine, folder: Path, name: str, objects: Objects, until: float, seed: int) -> None:
-    player = Player(Client(name, folder), engine, random.Random(f"{seed} {name}"), {})
+    player = Player(RecordingClient(name, folder), engine, random.Random(f"{seed} {name}"), {})
     kinds = sorted(objects)
     while (now := time.monotonic()) < until:
         kind = kinds[int(now / _SLICE_SECONDS) % len(kinds)]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prove.concurrency.history import Operation, told
+from prove.concurrency.history import Operation, format_operations
 
 Change = tuple[int, str, str | None, str]
 
 
 @dataclass(frozen=True)
-class Seen:
+class FollowerReport:
     """What the followers of a round have to say for themselves."""
 
     changes: int
@@ -31,7 +31,7 @@ def _read(path: Path) -> list[Change]:
     return [tuple(json.loads(line)) for line in whole]
 
 
-def compared(seen: dict[str, list[Change]], operations: Sequence[Operation]) -> Seen:
+def compare_followers(seen: dict[str, list[Change]], operations: Sequence[Operation]) -> FollowerReport:
     """`operations` are those on conversations, whose messages changes tell of."""
     longest = max(seen.values(), key=len, default=[])
     cursors = [change[0] for change in longest]
@@ -40,16 +40,18 @@ def compared(seen: dict[str, list[Change]], operations: Sequence[Operation]) -> 
         for one, other in zip(changes, longest, strict=False):
             if one != other:
                 wrong = wrong or f"Follower {name} saw {one} where another one saw {other}."
-    return Seen(len(longest), wrong or _missing(longest, operations) or _out_of_time(longest, operations))
+    return FollowerReport(
+        len(longest), wrong or _find_missing(longest, operations) or _find_disorder(longest, operations)
+    )
 
 
-def _missing(changes: Sequence[Change], operations: Sequence[Operation]) -> str:
+def _find_missing(changes: Sequence[Change], operations: Sequence[Operation]) -> str:
     appended = {change[3] for change in changes if change[1] == "message.appended"}
     lost = [operation for operation in operations if any(id not in appended for id in _ids(operation))]
-    return f"No follower has seen the message of {told(lost[:1])}" if lost else ""
+    return f"No follower has seen the message of {format_operations(lost[:1])}" if lost else ""
 
 
-def _out_of_time(changes: Sequence[Change], operations: Sequence[Operation]) -> str:
+def _find_disorder(changes: Sequence[Change], operations: Sequence[Operation]) -> str:
     """What had returned before something else was called must stand before it."""
     writers = {id: operation for operation in operations for id in _ids(operation)}
     latest: Operation | None = None
@@ -58,7 +60,7 @@ def _out_of_time(changes: Sequence[Change], operations: Sequence[Operation]) -> 
         if operation is None or operation.returned is None:
             continue
         if latest is not None and operation.returned < latest.called:
-            return f"Followers see the second of these first:\n{told([operation, latest])}"
+            return f"Followers see the second of these first:\n{format_operations([operation, latest])}"
         if latest is None or operation.called > latest.called:
             latest = operation
     return ""

@@ -46,12 +46,12 @@ class Operation:
             return "no"
         return word if isinstance(word, str) and word in _REFUSALS else None
 
-    def forgotten(self) -> Operation:
+    def forget_answer(self) -> Operation:
         """The same, as if nobody had heard what came of it."""
         return replace(self, answer=None, returned=None)
 
 
-class Client:
+class RecordingClient:
     """Does things and writes them down, each before it is done and once it is known what came of it."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -72,7 +72,7 @@ class Client:
             answer = act()
         except StoreError:
             return None
-        self.told(number, answer)
+        self.note_answer(number, answer)
         return answer
 
     def call(self, key: str, name: str, given: Any, at: int | None = None) -> int:
@@ -80,7 +80,7 @@ class Client:
         self._write([self._numbers, time.monotonic_ns() if at is None else at, key, name, given])
         return self._numbers
 
-    def told(self, number: int, answer: Any, at: int | None = None) -> None:
+    def note_answer(self, number: int, answer: Any, at: int | None = None) -> None:
         self._write([number, time.monotonic_ns() if at is None else at, answer])
 
     def close(self) -> None:
@@ -96,14 +96,14 @@ def read_history(folder: Path) -> list[Operation]:
     return sorted(found, key=lambda operation: operation.called)
 
 
-def by_object(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+def group_by_object(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
     parts: dict[str, list[Operation]] = defaultdict(list)
     for operation in operations:
         parts[operation.key].append(operation)
     return dict(parts)
 
 
-def told(operations: Iterable[Operation]) -> str:
+def format_operations(operations: Iterable[Operation]) -> str:
     """Operations as lines to read, in milliseconds since the first of them."""
     ordered = sorted(operations, key=lambda operation: operation.called)
     return "\n".join(_line(operation, ordered[0].called) for operation in ordered)
@@ -128,12 +128,12 @@ def _read(path: Path) -> list[Operation]:
             break
         number, at, *rest = json.loads(line)
         if len(rest) == 1:
-            calls[number] = replace(calls[number], answer=_frozen(rest[0]), returned=at)
+            calls[number] = replace(calls[number], answer=_freeze(rest[0]), returned=at)
         else:
             key, name, given = rest
-            calls[number] = Operation(path.stem, key, name, _frozen(given), None, at, None)
+            calls[number] = Operation(path.stem, key, name, _freeze(given), None, at, None)
     return list(calls.values())
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _freeze(value: Any) -> Any:
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value

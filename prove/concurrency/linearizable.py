@@ -47,7 +47,7 @@ class Undecided(Exception):
 
 
 @dataclass
-class _Places:
+class _CallList:
     """Calls and returns in the order of time, as a list from which pairs are taken out and put back."""
 
     operations: Sequence[Operation]
@@ -96,7 +96,7 @@ class _Places:
 
 def is_linearizable(model: Model, operations: Sequence[Operation], most_steps: int = MOST_STEPS) -> bool:
     """Whether there is an order that explains every answer. `operations` are those on one object."""
-    places = _Places(operations)
+    places = _CallList(operations)
     left = len(places.back)
     state: State = model.initial
     done = 0
@@ -127,7 +127,7 @@ def is_linearizable(model: Model, operations: Sequence[Operation], most_steps: i
     return True
 
 
-def _steps(model: Model, operations: Sequence[Operation], places: _Places, state: State) -> Iterator[_Step]:
+def _steps(model: Model, operations: Sequence[Operation], places: _CallList, state: State) -> Iterator[_Step]:
     """What can be done next. If something fits that never changes anything, that, and nothing else is tried.
 
     In an order in which it stands later it could stand here as well.

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psycopg
 
-from harness.crew import Child, started
-from prove.concurrency.clients import PROCESSES, look_at_all, play, prepared
-from prove.concurrency.counterexample import told_smallest
-from prove.concurrency.followers import Seen, compared, read_changes
-from prove.concurrency.history import Operation, by_object, read_history
+from harness.crew import Child, start_process
+from prove.concurrency.clients import PROCESSES, look_at_all, play, prepare_objects
+from prove.concurrency.counterexample import explain_smallest
+from prove.concurrency.followers import FollowerReport, compare_followers, read_changes
+from prove.concurrency.history import Operation, group_by_object, read_history
 from prove.concurrency.linearizable import Undecided, is_linearizable
 from prove.concurrency.objects import KINDS
 
@@ -28,7 +28,7 @@ _LAST = "the last"
 
 
 @dataclass(frozen=True)
-class Attack:
+class RoundAttack:
     """What is done to the clients while they play."""
 
     seconds: float
@@ -38,11 +38,11 @@ class Attack:
 
 
 @dataclass
-class Played:
+class RoundResult:
     """What came of a round, and of the attack on it."""
 
-    judged: dict[str, Outcome]
-    seen: Seen
+    judged: dict[str, KindOutcome]
+    seen: FollowerReport
     kills: int = 0
     """Of processes that were still playing."""
     cut: int = 0
@@ -54,7 +54,7 @@ class Played:
 
 
 @dataclass
-class Outcome:
+class KindOutcome:
     """What was seen of one kind of object."""
 
     operations: int = 0
@@ -66,7 +66,7 @@ class Outcome:
     """Of histories that are too tangled to find out in so many steps."""
     wrong: list[str] = field(default_factory=list)
 
-    def add(self, other: Outcome) -> None:
+    def add(self, other: KindOutcome) -> None:
         self.operations += other.operations
         self.objects += other.objects
         self.unknown += other.unknown
@@ -76,17 +76,17 @@ class Outcome:
         self.wrong += other.wrong
 
 
-def play_round(url: str, folder: Path, attack: Attack, dice: random.Random) -> Played:
+def play_round(url: str, folder: Path, attack: RoundAttack, dice: random.Random) -> RoundResult:
     """Play, read everything once more, and judge."""
     folder.mkdir()
-    objects = prepared(url)
+    objects = prepare_objects(url)
     kills = cut = 0
     with ExitStack() as crew:
         names = _names()
 
         def start() -> Child:
             work = (url, folder, next(names), objects, dice.randrange(2**32))
-            return crew.enter_context(started(play, *work))
+            return crew.enter_context(start_process(play, *work))
 
         playing = [start() for _ in range(PROCESSES)]
         for child in playing:
@@ -116,35 +116,37 @@ def play_round(url: str, folder: Path, attack: Attack, dice: random.Random) -> P
     # Nobody disturbs the last look, by which what became of everything is known.
     assert all(operation.known for operation in history if operation.client == _LAST), "the last look had no answer"
     kinds = {name: kind for kind, names in objects.items() for name in names}
-    judged = {kind: judge(kind, _of_kind(kind, kinds, history)) for kind in objects}
-    return Played(judged, compared(read_changes(folder), _of_kind("conversations", kinds, history)), kills, cut)
+    judged = {kind: judge(kind, _select_kind(kind, kinds, history)) for kind in objects}
+    return RoundResult(
+        judged, compare_followers(read_changes(folder), _select_kind("conversations", kinds, history)), kills, cut
+    )
 
 
-def judge(kind: str, operations: list[Operation]) -> Outcome:
+def judge(kind: str, operations: list[Operation]) -> KindOutcome:
     """Whether what clients did with objects of one kind can have come from one client after another."""
     model = KINDS[kind].model
-    outcome = Outcome(
+    outcome = KindOutcome(
         operations=len(operations),
         unknown=sum(not operation.known for operation in operations),
         answers=Counter(word for operation in operations if (word := operation.refusal)),
     )
-    for part in by_object(operations).values():
+    for part in group_by_object(operations).values():
         outcome.objects += 1
         outcome.most_at_once = max(outcome.most_at_once, _most_at_once(part))
         try:
             if not is_linearizable(model, part):
-                outcome.wrong.append(told_smallest(model, part))
+                outcome.wrong.append(explain_smallest(model, part))
         except Undecided as undecided:
             outcome.undecided.append(str(undecided))
     return outcome
 
 
-def _of_kind(kind: str, kinds: dict[str, str], history: list[Operation]) -> list[Operation]:
+def _select_kind(kind: str, kinds: dict[str, str], history: list[Operation]) -> list[Operation]:
     """An object's key holds the name that it was prepared with."""
     return [each for each in history if any(kinds[name] == kind for name in kinds if name in each.key)]
 
 
-def _moments(attack: Attack, dice: random.Random) -> Iterator[str]:
+def _moments(attack: RoundAttack, dice: random.Random) -> Iterator[str]:
     """Each attack, at its moment."""
     begin = time.monotonic()
     wanted = [*["kill"] * attack.kills, *["cut"] * attack.cuts]

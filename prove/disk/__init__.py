@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 
 from harness.postgres import PostgresServer
 from prove.disk import engines, files, limits, long_work, small_disks, surfaces, temporary
-from prove.section import Check, Plan, Section, skipped
+from prove.section import Check, Plan, Section, skip_check
 
 _CYCLES, _CYCLES_IN_FULL = 10, 100
 _BREAKS, _BREAKS_IN_FULL = 2, 30
@@ -16,18 +16,18 @@ _LONGEST = 25
 
 
 def run(plan: Plan) -> Iterator[Check]:
-    why = small_disks.why_not()
+    why = small_disks.find_obstacle()
     if "sqlite" in plan.engines:
         yield from limits.limits(plan.folder)
     if why is not None:
-        yield skipped("disks that are full or read-only", why)
+        yield skip_check("disks that are full or read-only", why)
         return
-    of_sqlite = _of_sqlite(plan) if "sqlite" in plan.engines else []
-    of_postgres = _of_postgres(plan) if "postgresql" in plan.engines else []
+    of_sqlite = _list_sqlite_parts(plan) if "sqlite" in plan.engines else []
+    of_postgres = _list_postgres_parts(plan) if "postgresql" in plan.engines else []
     # In turn, so that a slow machine leaves out the last parts of both engines and not all of one.
     for name, part in filter(None, chain(*zip_longest(of_sqlite, of_postgres))):
-        if plan.left() < _LONGEST:
-            yield skipped(name, "the time was over")
+        if plan.seconds_left() < _LONGEST:
+            yield skip_check(name, "the time was over")
         else:
             yield from part()
 
@@ -35,31 +35,33 @@ def run(plan: Plan) -> Iterator[Check]:
 Part = tuple[str, Callable[[], Iterator[Check]]]
 
 
-def _breaking(name: str, part: Callable[[], Iterator[Check]]) -> Part:
+def _make_breakable_part(name: str, part: Callable[[], Iterator[Check]]) -> Part:
     """A part that takes a disk which can be broken off; it is skipped where there is none."""
 
     def run() -> Iterator[Check]:
-        why = small_disks.why_not_breakable()
-        return part() if why is None else iter([skipped(name, why)])
+        why = small_disks.find_breakable_obstacle()
+        return part() if why is None else iter([skip_check(name, why)])
 
     return name, run
 
 
-def _of_sqlite(plan: Plan) -> list[Part]:
+def _list_sqlite_parts(plan: Plan) -> list[Part]:
     cycles = _CYCLES_IN_FULL if plan.full else _CYCLES
     url = f"sqlite:///{plan.folder}/beside.db"
     return [
         (
             "SQLite, disk full",
-            lambda: engines.full_sqlite(plan.dice("full sqlite"), cycles, lambda: plan.left() > plan.seconds * 0.8),
+            lambda: engines.full_sqlite(
+                plan.dice("full sqlite"), cycles, lambda: plan.seconds_left() > plan.seconds * 0.8
+            ),
         ),
-        _breaking(
+        _make_breakable_part(
             "SQLite, disk gone read-only",
             lambda: engines.read_only_sqlite(
                 plan.folder, plan.dice("read-only sqlite"), _BREAKS_IN_FULL if plan.full else _BREAKS
             ),
         ),
-        ("workers, imports and erasures on SQLite's full disk", long_work.of_sqlite),
+        ("workers, imports and erasures on SQLite's full disk", long_work.check_sqlite),
         ("files beside SQLite", lambda: files.all_of_them(url)),
         ("commands on a full disk", surfaces.commands),
         ("the server on a full disk", surfaces.server),
@@ -68,24 +70,26 @@ def _of_sqlite(plan: Plan) -> list[Part]:
     ]
 
 
-def _of_postgres(plan: Plan) -> list[Part]:
+def _list_postgres_parts(plan: Plan) -> list[Part]:
     cycles = _CYCLES_IN_FULL if plan.full else _CYCLES
 
-    def beside() -> Iterator[Check]:
+    def check_files() -> Iterator[Check]:
         with PostgresServer() as server:
             yield from files.all_of_them(server.create_database("beside"))
 
     return [
         (
             "PostgreSQL, disk full",
-            lambda: engines.full_postgres(plan.dice("full postgres"), cycles, lambda: plan.left() > plan.seconds * 0.6),
+            lambda: engines.full_postgres(
+                plan.dice("full postgres"), cycles, lambda: plan.seconds_left() > plan.seconds * 0.6
+            ),
         ),
-        _breaking(
+        _make_breakable_part(
             "PostgreSQL, disk gone read-only",
             lambda: engines.read_only_postgres(plan.folder, plan.dice("read-only postgres")),
         ),
-        ("workers, imports and erasures on PostgreSQL's full disk", long_work.of_postgres),
-        ("files beside PostgreSQL", beside),
+        ("workers, imports and erasures on PostgreSQL's full disk", long_work.check_postgres),
+        ("files beside PostgreSQL", check_files),
     ]
 
 

@@ -14,8 +14,8 @@ import psycopg
 import longmind
 from harness.postgres import PostgresServer
 from longmind import OutcomeUnknown, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from prove.disk.full_disk import Filling, Outcome
-from prove.disk.small_disks import Room, breakable_disk, small_disk
+from prove.disk.full_disk import FullDiskOutcome, FullDiskWork
+from prove.disk.small_disks import SmallDisk, breakable_disk, small_disk
 from prove.section import Check
 
 _LEFT = (0, 4096, 20_000, 100_000, 400_000)
@@ -26,20 +26,20 @@ _TIMES_A_STORE = 10
 
 
 def full_sqlite(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
-    outcome, tried = Outcome(), 0
+    outcome, tried = FullDiskOutcome(), 0
     whole: tuple[bool, dict[str, int], str] = (True, {}, "")
     while tried < cycles and (tried == 0 or more()):
         with small_disk(24) as room, longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
-            filling = Filling(engine, dice, outcome=outcome)
+            filling = FullDiskWork(engine, dice, outcome=outcome)
             tried += _cycles(filling, room, dice, min(_TIMES_A_STORE, cycles - tried), (StoreFull,), more)
             found = _whole(room.folder / "memory.db")
             whole = found if whole[0] else whole
-    yield from told("SQLite, disk full", outcome, tried)
+    yield from make_checks("SQLite, disk full", outcome, tried)
     yield Check("SQLite, disk full: the file is whole afterwards", *whole)
 
 
 def read_only_sqlite(folder: Path, dice: random.Random, times: int = 1) -> Iterator[Check]:
-    outcome = Outcome()
+    outcome = FullDiskOutcome()
     whole: tuple[bool, dict[str, int], str] = (True, {}, "")
     for number in range(times):
         file = folder / f"sqlite-{number}.ext4"
@@ -47,10 +47,10 @@ def read_only_sqlite(folder: Path, dice: random.Random, times: int = 1) -> Itera
             breakable_disk(file) as room,
             longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine,
         ):
-            filling = Filling(engine, dice, outcome=outcome)
+            filling = FullDiskWork(engine, dice, outcome=outcome)
             filling.go_on(20)
-            with filling.broken_off(room, dice.uniform(0.0, 0.4)):
-                filling.until_it_fails((StoreReadOnly, OutcomeUnknown))
+            with filling.break_during(room, dice.uniform(0.0, 0.4)):
+                filling.work_until_failure((StoreReadOnly, OutcomeUnknown))
             filling.look("read-only", can_write=False)
         with breakable_disk(file) as room:
             with longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
@@ -61,59 +61,61 @@ def read_only_sqlite(folder: Path, dice: random.Random, times: int = 1) -> Itera
             found = _whole(room.folder / "memory.db")
             whole = found if whole[0] else whole
         file.unlink()
-    yield from told("SQLite, disk gone read-only", outcome, times)
+    yield from make_checks("SQLite, disk gone read-only", outcome, times)
     yield Check("SQLite, disk gone read-only: the file is whole afterwards", *whole)
 
 
 def full_postgres(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
-    outcome, tried = Outcome(), 0
+    outcome, tried = FullDiskOutcome(), 0
     with small_disk(1024) as room, PostgresServer(within=room.folder) as server:
         while tried < cycles and (tried == 0 or more()):
             url = server.create_database(f"full_{tried}")
             with longmind.open(url, embedder=None, connect_timeout_seconds=2) as engine:
-                filling = Filling(engine, dice, outcome=outcome)
+                filling = FullDiskWork(engine, dice, outcome=outcome)
                 filling.go_on()
                 times = min(_TIMES_A_STORE, cycles - tried)
                 tried += _cycles(filling, room, dice, times, (StoreFull, StoreUnavailable), more, server)
-        yield from told("PostgreSQL, disk full", outcome, tried)
+        yield from make_checks("PostgreSQL, disk full", outcome, tried)
         with longmind.open(server.create_database("log"), embedder=None, connect_timeout_seconds=2) as engine:
-            filling = Filling(engine, dice)
+            filling = FullDiskWork(engine, dice)
             filling.go_on()
             started = _fill_log(server, room, filling)
-            yield from told("PostgreSQL, no room for its write-ahead log", filling.outcome, 1, {"started": started})
+            yield from make_checks(
+                "PostgreSQL, no room for its write-ahead log", filling.outcome, 1, {"started": started}
+            )
 
 
 def read_only_postgres(folder: Path, dice: random.Random) -> Iterator[Check]:
     file = folder / "postgres.ext4"
     with (
         breakable_disk(file, 400) as room,
-        PostgresServer(kept=_kept(room)) as server,
+        PostgresServer(kept=_make_server_folder(room)) as server,
         longmind.open(server.create_database("gone"), embedder=None, connect_timeout_seconds=2) as engine,
     ):
         # The folder of a server is made in haste here, without a sync; what it writes from now on is its own affair.
         room.settle()
-        filling = Filling(engine, dice)
+        filling = FullDiskWork(engine, dice)
         filling.go_on(20)
-        with filling.broken_off(room, dice.uniform(0.0, 0.4)):
-            filling.until_it_fails((StoreFull, StoreReadOnly, StoreUnavailable))
-    with breakable_disk(file, at=room.folder) as room, PostgresServer(kept=_kept(room)) as server:
+        with filling.break_during(room, dice.uniform(0.0, 0.4)):
+            filling.work_until_failure((StoreFull, StoreReadOnly, StoreUnavailable))
+    with breakable_disk(file, at=room.folder) as room, PostgresServer(kept=_make_server_folder(room)) as server:
         with longmind.open(server.url("gone"), embedder=None) as engine:
             filling.engine = engine
             filling.work.go_on(engine)
             filling.look("mounted anew")
             filling.go_on()
-        yield from told("PostgreSQL, disk gone read-only", filling.outcome, 1)
+        yield from make_checks("PostgreSQL, disk gone read-only", filling.outcome, 1)
 
 
-def _kept(room: Room) -> Path:
+def _make_server_folder(room: SmallDisk) -> Path:
     folder = room.folder / "server"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def _cycles(
-    filling: Filling,
-    room: Room,
+    filling: FullDiskWork,
+    room: SmallDisk,
     dice: random.Random,
     cycles: int,
     expected: tuple[type[longmind.LongmindError], ...],
@@ -123,7 +125,7 @@ def _cycles(
     tried = told = 0
     while tried < cycles and (tried < 2 or more()):
         room.fill(leave=_LEFT[tried % len(_LEFT)])
-        if not filling.until_it_fails(expected):
+        if not filling.work_until_failure(expected):
             filling.outcome.unclear.append("nothing failed on a full disk")
         # A server that finds no room for its log stops as a whole; then there is nothing to be looked at meanwhile.
         if server is None or answers(server):
@@ -149,14 +151,14 @@ def _not_ready(engine: longmind.Engine) -> bool:
     return False
 
 
-def _fill_log(server: PostgresServer, room: Room, filling: Filling) -> str:
+def _fill_log(server: PostgresServer, room: SmallDisk, filling: FullDiskWork) -> str:
     """Leave no room for the next segment of the log: PostgreSQL stops, and may not come up before there is some."""
     room.fill()
     with suppress(psycopg.Error), psycopg.connect(server.url(), autocommit=True) as connection:
         for _ in range(64):
             connection.execute("SELECT pg_switch_wal()")
             connection.execute("CHECKPOINT")
-    filling.until_it_fails((StoreFull, StoreUnavailable))
+    filling.work_until_failure((StoreFull, StoreUnavailable))
     room.make_room()
     started = come_back(server, filling.engine)
     filling.go_on()
@@ -196,7 +198,7 @@ def _whole(file: Path) -> tuple[bool, dict[str, int], str]:
         connection.close()
 
 
-def told(name: str, outcome: Outcome, tried: int, more: dict[str, str] | None = None) -> Iterator[Check]:
+def make_checks(name: str, outcome: FullDiskOutcome, tried: int, more: dict[str, str] | None = None) -> Iterator[Check]:
     figures = {"times": tried, "operations": outcome.done, **outcome.errors, **(more or {})}
     claims = {
         "every operation that fails says clearly why, and what to do": outcome.unclear,

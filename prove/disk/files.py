@@ -10,8 +10,8 @@ from typing import Any
 import longmind
 from longmind import StoreFull
 from longmind.events.mirror.jsonl import read_jsonl
-from prove.disk.full_disk import Filling
-from prove.disk.small_disks import BALLAST, Room, small_disk
+from prove.disk.full_disk import FullDiskWork
+from prove.disk.small_disks import BALLAST, SmallDisk, small_disk
 from prove.disk.surfaces import WHOSE, command, unclear
 from prove.section import Check
 from prove.world import ADA, context_of
@@ -28,7 +28,7 @@ def mirror(url: str) -> Check:
     with small_disk(1) as room:
         settings: dict[str, Any] = {"events_jsonl_dir": str(room.folder / "events"), "events_jsonl_fsync": "always"}
         with longmind.open(url, embedder=None, **settings) as engine:
-            filling = Filling(engine, random.Random(1))
+            filling = FullDiskWork(engine, random.Random(1))
             filling.go_on(20)
             room.fill()
             filling.go_on(60)
@@ -36,9 +36,9 @@ def mirror(url: str) -> Check:
             room.make_room()
             filling.go_on(20)
             ada = context_of(engine, ADA)
-            missing = _unmirrored(filling, ada)
+            missing = _count_unmirrored(filling, ada)
             engine.rebuild_jsonl()
-            left = _unmirrored(filling, ada)
+            left = _count_unmirrored(filling, ada)
     wrong = filling.outcome.unclear + filling.outcome.changed + filling.outcome.stuck
     wrong += [f"{left} events are missing after a rebuild"] if left else []
     wrong += [] if missing else ["no line was missing, so nothing was shown"]
@@ -46,7 +46,7 @@ def mirror(url: str) -> Check:
     return Check(claim, not wrong, {"missing before": missing, "missing after": left}, "; ".join(wrong[:3]))
 
 
-def _unmirrored(filling: Filling, ada: longmind.Context) -> int:
+def _count_unmirrored(filling: FullDiskWork, ada: longmind.Context) -> int:
     events = {question.split(" ")[2] for question in filling.world if " event " in question}
     return len(events - {event["event_id"] for event in read_jsonl(ada.events.jsonl_files())})
 
@@ -66,9 +66,9 @@ def export(url: str) -> Check:
             wrong.append("it was written though there is no room")
         except StoreFull as error:
             wrong += [] if error.hint else ["the error has no hint"]
-        wrong += _left_behind(room)
+        wrong += _find_leftovers(room)
         code, said = command("export", *WHOSE, "--url", url, "-o", f"{room.folder}/x.json")
-        wrong += unclear(code, said) + _left_behind(room)
+        wrong += unclear(code, said) + _find_leftovers(room)
         room.make_room()
         ada.admin.export_user_archive(target)
     claim = f"{_engine(url)}, exports to a full disk say so, leave nothing behind, and work again"
@@ -85,13 +85,17 @@ def audit(url: str) -> Check:
     with small_disk(2) as room:
         folder = room.folder / "audit"
         folder.mkdir(mode=0o700)
-        before = _audited(url)
+        before = _count_audit_lines(url)
         room.fill()
         rotate = ("audit", "rotate", "--folder", str(folder), "--keep-days", "0", "--url", url, "--json")
-        wrong += unclear(*command(*rotate)) + _left_behind(room)
+        wrong += unclear(*command(*rotate)) + _find_leftovers(room)
         code, said = command("audit", "export", "--output", f"{room.folder}/lines.jsonl", "--url", url)
-        wrong += unclear(code, said) + _left_behind(room)
-        wrong += [] if _audited(url) == before else [f"{_audited(url)} lines are whole instead of {before}"]
+        wrong += unclear(code, said) + _find_leftovers(room)
+        wrong += (
+            []
+            if _count_audit_lines(url) == before
+            else [f"{_count_audit_lines(url)} lines are whole instead of {before}"]
+        )
         room.make_room()
         code, said = command(*rotate)
         moved = sum(len(file.read_text().splitlines()) for file in folder.iterdir())
@@ -101,12 +105,12 @@ def audit(url: str) -> Check:
     return Check(claim, not wrong, {"lines": before}, "; ".join(wrong[:3]))
 
 
-def _audited(url: str) -> int:
+def _count_audit_lines(url: str) -> int:
     code, said = command("audit", "verify", "--url", url, "--json")
     return int(json.loads(said)["lines"]) if code == 0 else -1
 
 
-def _left_behind(room: Room) -> list[str]:
+def _find_leftovers(room: SmallDisk) -> list[str]:
     return [f"{file.name} is left behind" for file in room.folder.rglob("*") if file.is_file() and file.name != BALLAST]
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import longmind
-from prove.disk.small_disks import Room
+from prove.disk.small_disks import SmallDisk
 from prove.mixed_work import MixedWork
 from prove.world import World, differences
 
@@ -22,7 +22,7 @@ _CHANGED = ("job", "conversation", "messages", "block", "atom")
 
 
 @dataclass
-class Outcome:
+class FullDiskOutcome:
     """What came of it."""
 
     done: int = 0
@@ -46,7 +46,7 @@ class Break:
     synced: what is done at that moment is in doubt, whatever was said of it.
     """
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: SmallDisk) -> None:
         self._room = room
         self.begun = self.over = False
 
@@ -56,19 +56,19 @@ class Break:
         self.over = True
 
 
-class Filling:
+class FullDiskWork:
     """A mixed workload on one engine, which goes on with it through every trouble."""
 
     def __init__(
-        self, engine: longmind.Engine, dice: random.Random, length: int = 1900, outcome: Outcome | None = None
+        self, engine: longmind.Engine, dice: random.Random, length: int = 1900, outcome: FullDiskOutcome | None = None
     ) -> None:
         self.engine = engine
         self.work = MixedWork(engine, dice, length=length)
         self.world: World = {}
-        self.outcome = outcome or Outcome()
+        self.outcome = outcome or FullDiskOutcome()
         self._break: Break | None = None
 
-    def until_it_fails(self, expected: tuple[type[longmind.LongmindError], ...]) -> bool:
+    def work_until_failure(self, expected: tuple[type[longmind.LongmindError], ...]) -> bool:
         """Work until some operations have failed one after another; False when none did."""
         failed = 0
         for _ in range(_MOST_OPERATIONS):
@@ -79,7 +79,7 @@ class Filling:
         return failed > 0
 
     @contextmanager
-    def broken_off(self, room: Room, seconds: float) -> Iterator[None]:
+    def break_during(self, room: SmallDisk, seconds: float) -> Iterator[None]:
         """Within so many seconds, and in the middle of whatever is being done then, the disk goes read-only."""
         self._break = Break(room)
         timer = threading.Timer(seconds, self._break.strike)

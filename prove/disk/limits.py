@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import longmind
-from harness.crew import Line, started
+from harness.crew import Line, start_process
 from longmind import LongmindError, StoreFull, StoreReadOnly, StoreUnavailable
-from prove.disk.full_disk import Filling
-from prove.section import Check, skipped
+from prove.disk.full_disk import FullDiskWork
+from prove.section import Check, skip_check
 from prove.world import ADA, context_of
 
 _NOBODY = 65534
@@ -30,7 +30,7 @@ def limits(folder: Path) -> Iterator[Check]:
         ("a file that may not grow, as with a quota: it says so, and works again when it may", _file_size, (url,)),
         ("no more files may be opened: it says so, and works again when they may", _open_files, (url,)),
     ):
-        yield _asked(claim, work, *arguments)
+        yield _run_limited(claim, work, *arguments)
     claim = "a folder that may not be written: it says so"
     if os.geteuid() == 0:
         shut = folder / "shut"
@@ -38,9 +38,9 @@ def limits(folder: Path) -> Iterator[Check]:
         shut.chmod(0o755)
         (shut / "memory.db").chmod(0o644)
         with passable(folder):
-            yield _asked(claim, _without_rights, str(shut))
+            yield _run_limited(claim, _open_without_rights, str(shut))
     else:
-        yield skipped(claim, "it takes root to become somebody else")
+        yield skip_check(claim, "it takes root to become somebody else")
 
 
 @contextmanager
@@ -56,8 +56,8 @@ def passable(folder: Path) -> Iterator[None]:
             each.chmod(stat.S_IMODE(mode))
 
 
-def _asked(claim: str, work: Any, *arguments: str) -> Check:
-    with started(work, *arguments) as child:
+def _run_limited(claim: str, work: Any, *arguments: str) -> Check:
+    with start_process(work, *arguments) as child:
         said: Said = child.result()
     wrong = said.pop("wrong")
     return Check(f"SQLite, {claim}", not wrong, said, "; ".join(wrong[:3]))
@@ -76,11 +76,11 @@ def _limited(kind: int, soft: int) -> Iterator[None]:
 def _file_size(_: Line, url: str) -> Said:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     with longmind.open(url, embedder=None) as engine:
-        filling = Filling(engine, random.Random(1))
+        filling = FullDiskWork(engine, random.Random(1))
         filling.go_on()
         size = os.path.getsize(f"{url.removeprefix('sqlite:///')}-wal")
         with _limited(resource.RLIMIT_FSIZE, size + 30_000):
-            failed = filling.until_it_fails((StoreFull,))
+            failed = filling.work_until_failure((StoreFull,))
             filling.look("limited", can_write=False)
         filling.go_on()
         filling.look("afterwards")
@@ -115,7 +115,7 @@ def _first_free() -> int:
     return number
 
 
-def _without_rights(_: Line, folder: str) -> Said:
+def _open_without_rights(_: Line, folder: str) -> Said:
     os.setgroups([])
     os.setgid(_NOBODY)
     os.setuid(_NOBODY)

@@ -13,8 +13,8 @@ import longmind
 from harness.postgres import PostgresServer
 from longmind import LongmindError, StoreFull, StoreUnavailable
 from prove.disk.engines import answers, come_back
-from prove.disk.full_disk import Filling
-from prove.disk.small_disks import Room, small_disk
+from prove.disk.full_disk import FullDiskWork
+from prove.disk.small_disks import SmallDisk, small_disk
 from prove.section import Check
 from prove.world import ADA, context_of
 
@@ -26,11 +26,11 @@ _KIND, _JOBS = "waits", 5
 _MOMENT, _PATIENCE = 2.0, 30.0
 
 
-class Place(NamedTuple):
+class SmallDiskStore(NamedTuple):
     """A store on a small disk."""
 
     name: str
-    room: Room
+    room: SmallDisk
     engine: longmind.Engine
     recover: Callable[[], object]
     """Has a server that stopped for want of room run again."""
@@ -45,12 +45,12 @@ class Place(NamedTuple):
             self.recover()
 
 
-def of_sqlite() -> Iterator[Check]:
+def check_sqlite() -> Iterator[Check]:
     with small_disk(32) as room, longmind.open(f"sqlite:///{room.folder}/memory.db", embedder=None) as engine:
-        yield from _all_of_them(Place("SQLite", room, engine, lambda: None))
+        yield from _all_of_them(SmallDiskStore("SQLite", room, engine, lambda: None))
 
 
-def of_postgres() -> Iterator[Check]:
+def check_postgres() -> Iterator[Check]:
     with (
         small_disk(1024) as room,
         PostgresServer(within=room.folder) as server,
@@ -61,23 +61,23 @@ def of_postgres() -> Iterator[Check]:
             if not answers(server):
                 come_back(server, engine)
 
-        yield from _all_of_them(Place("PostgreSQL", room, engine, recover))
+        yield from _all_of_them(SmallDiskStore("PostgreSQL", room, engine, recover))
 
 
-def _all_of_them(place: Place) -> Iterator[Check]:
-    yield workers(place)
-    yield importing(place)
-    yield erasing(place)
+def _all_of_them(place: SmallDiskStore) -> Iterator[Check]:
+    yield check_workers(place)
+    yield check_import(place)
+    yield check_erasure(place)
 
 
-def workers(place: Place) -> Check:
+def check_workers(place: SmallDiskStore) -> Check:
     """Jobs that wait while there is no room are done when there is, by the same workers."""
     ada = context_of(place.engine, ADA)
-    filling = Filling(place.engine, random.Random(3))
+    filling = FullDiskWork(place.engine, random.Random(3))
     jobs = [ada.jobs.enqueue(_KIND, {"number": number}).id for number in range(_JOBS)]
     with place.full():
         # What is left of the room is taken first: a job is smaller than most that is written.
-        failed = filling.until_it_fails((StoreFull, StoreUnavailable))
+        failed = filling.work_until_failure((StoreFull, StoreUnavailable))
         waiting = [id for id in jobs if _status(ada, id) == "queued"]
         # Not known before, so that nobody has done one meanwhile.
         place.engine.register_job(_KIND, lambda run: {"done": run.job.payload["number"]})
@@ -100,7 +100,7 @@ def _status(context: longmind.Context, job_id: str) -> str | None:
     return None if job is None else job.status
 
 
-def importing(place: Place) -> Check:
+def check_import(place: SmallDiskStore) -> Check:
     """An import that finds no room leaves nothing of it, and is done when it is asked for again."""
     source, archive = context_of(place.engine, "moves"), io.BytesIO()
     talk(source)
@@ -112,15 +112,17 @@ def importing(place: Place) -> Check:
     wrong: list[str] = []
     for left in _LEFT:
         with place.full(left):
-            wrong += _refused(lambda: root.admin.import_user_data(io.BytesIO(archive.getvalue()), "eva"))
-        wrong += [f"{_said(eva)} messages of an import that was refused are there"] if _said(eva) else []
+            wrong += _check_refusal(lambda: root.admin.import_user_data(io.BytesIO(archive.getvalue()), "eva"))
+        wrong += (
+            [f"{_count_messages(eva)} messages of an import that was refused are there"] if _count_messages(eva) else []
+        )
     root.admin.import_user_data(io.BytesIO(archive.getvalue()), "eva")
-    wrong += [] if _said(eva) == _MESSAGES else [f"with room {_said(eva)} messages were imported"]
+    wrong += [] if _count_messages(eva) == _MESSAGES else [f"with room {_count_messages(eva)} messages were imported"]
     claim = f"{place.name}, an import to a full disk is refused as a whole, and done when there is room"
     return Check(claim, not wrong, {"tries without room": len(_LEFT)}, "; ".join(wrong[:3]))
 
 
-def erasing(place: Place) -> Check:
+def check_erasure(place: SmallDiskStore) -> Check:
     """An erasure that finds no room has erased all or nothing, says which, and is done when it is asked for again."""
     wrong: list[str] = []
     refused = 0
@@ -128,14 +130,18 @@ def erasing(place: Place) -> Check:
         someone = context_of(place.engine, f"leaves{number}")
         talk(someone)
         with place.full(left):
-            unclear = _refused(lambda: someone.admin.delete_user_data(confirm=True))  # noqa: B023
+            unclear = _check_refusal(lambda: someone.admin.delete_user_data(confirm=True))  # noqa: B023
             done = unclear == [_TAKEN]
             refused += not done
             wrong += [] if done else unclear
         expected = 0 if done else _MESSAGES
-        wrong += [] if _said(someone) == expected else [f"{_said(someone)} of {_MESSAGES} messages are left"]
+        wrong += (
+            []
+            if _count_messages(someone) == expected
+            else [f"{_count_messages(someone)} of {_MESSAGES} messages are left"]
+        )
         receipt = someone.admin.delete_user_data(confirm=True)["receipt"]
-        wrong += [] if _said(someone) == 0 else ["with room the user is still there"]
+        wrong += [] if _count_messages(someone) == 0 else ["with room the user is still there"]
         wrong += [] if someone.admin.verify_receipt(receipt) else ["the receipt is not right"]
     claim = f"{place.name}, a user is erased as a whole or not at all on a full disk, and wholly when there is room"
     return Check(claim, not wrong, {"erasures": len(_LEFT), "refused": refused}, "; ".join(wrong[:3]))
@@ -144,7 +150,7 @@ def erasing(place: Place) -> Check:
 _TAKEN = "it was done though there is no room"
 
 
-def _refused(call: Callable[[], object]) -> list[str]:
+def _check_refusal(call: Callable[[], object]) -> list[str]:
     """What is wrong with how a call was refused."""
     try:
         call()
@@ -162,6 +168,6 @@ def talk(context: longmind.Context) -> None:
         context.conversations.append_user_message(made.id, text)
 
 
-def _said(context: longmind.Context) -> int:
+def _count_messages(context: longmind.Context) -> int:
     chat = context.conversations
     return sum(len(chat.get_messages(each.id, limit=1000)) for each in chat.list_conversations(namespace=_NAMESPACE))

@@ -16,7 +16,7 @@ BALLAST = "ballast"
 """The file that takes the room."""
 
 
-def why_not() -> str | None:
+def find_obstacle() -> str | None:
     """What keeps this machine from giving us small disks; None when nothing does."""
     if os.geteuid() != 0:
         return "only root may mount a small disk"
@@ -30,7 +30,7 @@ def why_not() -> str | None:
     return None
 
 
-def why_not_breakable() -> str | None:
+def find_breakable_obstacle() -> str | None:
     """What keeps this machine from giving us disks that break; None when nothing does."""
     if shutil.which("mkfs.ext4") is None:
         return "the command mkfs.ext4 is not there"
@@ -42,7 +42,7 @@ def why_not_breakable() -> str | None:
             return f"a disk in a file cannot be mounted: {(error.stderr or b'').decode().strip()}"
 
 
-class Room:
+class SmallDisk:
     """A small disk, and what is put on it to fill it."""
 
     def __init__(self, folder: Path) -> None:
@@ -81,21 +81,21 @@ class Room:
 
 
 @contextmanager
-def small_disk(megabytes: int) -> Iterator[Room]:
+def small_disk(megabytes: int) -> Iterator[SmallDisk]:
     """A disk in memory of this size, gone at the end of the block."""
     with _mounted("-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "none") as folder:
-        yield Room(folder)
+        yield SmallDisk(folder)
 
 
 @contextmanager
-def breakable_disk(file: Path, megabytes: int = 64, at: Path | None = None) -> Iterator[Room]:
+def breakable_disk(file: Path, megabytes: int = 64, at: Path | None = None) -> Iterator[SmallDisk]:
     """A disk with ext4 in a file that stays, so that it can be mounted anew, also where it was."""
     if not file.exists():
         with file.open("wb") as image:
             image.truncate(megabytes * 1024 * 1024)
         subprocess.run(["mkfs.ext4", "-q", str(file)], check=True, capture_output=True)
     with _mounted("-o", "loop", str(file), at=at) as folder:
-        yield Room(folder)
+        yield SmallDisk(folder)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 
 import longmind
 from harness.postgres import free_port
-from prove.disk.small_disks import Room, small_disk
+from prove.disk.small_disks import SmallDisk, small_disk
 from prove.section import Check
 from prove.world import ADA
 
@@ -38,7 +38,7 @@ def commands() -> Iterator[Check]:
         yield _commands("a read-only disk", room, "")
 
 
-def _commands(where: str, room: Room, expected: str) -> Check:
+def _commands(where: str, room: SmallDisk, expected: str) -> Check:
     wrong: list[str] = []
     tried = 0
     for arguments in (

@@ -29,16 +29,16 @@ def no_temporary_files(folder: Path) -> Check:
     url = f"sqlite:///{folder}/temporary.db"
     with small_disk(1) as room:
         room.fill()
-        full = _erased(url, room.folder)
+        full = _run_erasure(url, room.folder)
     with small_disk(64) as room:
-        roomy = _erased(url, room.folder)
+        roomy = _run_erasure(url, room.folder)
     wrong = full["wrong"] + roomy["wrong"]
     wrong += ["the file was rebuilt without room, so nothing was shown"] if full["done"] else []
     wrong += [] if roomy["done"] else [f"the file was not rebuilt though there was room: {roomy['left']}"]
     return Check(CLAIM, not wrong, {"left to do": full["left"]}, "; ".join(wrong[:3]))
 
 
-def _erased(url: str, temporary: Path) -> dict[str, Any]:
+def _run_erasure(url: str, temporary: Path) -> dict[str, Any]:
     ended = subprocess.run(
         [sys.executable, "-m", "prove.disk.temporary", url],
         env={**os.environ, "SQLITE_TMPDIR": str(temporary), "TMPDIR": str(temporary)},

@@ -60,7 +60,7 @@ def files_of(archive: bytes) -> Files:
         return {name: zip.read(name) for name in zip.namelist()}
 
 
-def packed(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def pack(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as zip:
         for name, text in files.items():
@@ -68,7 +68,7 @@ def packed(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     return made.getvalue()
 
 
-def resealed(told: dict[str, Any]) -> dict[str, Any]:
+def reseal(told: dict[str, Any]) -> dict[str, Any]:
     """A document or a manifest whose hash is right, whatever is in it: who forges one can reckon it as well."""
     try:
         return {**told, "sha256": hash_document(told)}
@@ -76,7 +76,7 @@ def resealed(told: dict[str, Any]) -> dict[str, Any]:
         return told
 
 
-def broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
+def make_broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
     """Each with what is wrong with it."""
     files = files_of(whole)
     yield from (
@@ -88,37 +88,40 @@ def broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
     )
     for name, text in LAUGHS.items():
         yield f"that is none, but {name}", text
-        yield f"that has {name} for its manifest", packed({**files, "manifest.json": text})
+        yield f"that has {name} for its manifest", pack({**files, "manifest.json": text})
     for name, line in LINES.items():
         for table in ("atoms", "events"):
-            text = sealed(files, f"records/{table}.jsonl", line + b"\n")
+            text = seal_file(files, f"records/{table}.jsonl", line + b"\n")
             yield f"whose hashes are right, with {name} among its {table}", text
-    yield "with an archive in it", sealed(files, "records/atoms.jsonl", whole)
+    yield "with an archive in it", seal_file(files, "records/atoms.jsonl", whole)
     yield "with twenty thousand names", _with_many(files)
     for path in PATHS:
         yield f"with the file {path!r}", _with_extra(whole, path, b"x")
     for name, mode in (("symbolic link", stat.S_IFLNK), ("device", stat.S_IFBLK), ("pipe", stat.S_IFIFO)):
         yield f"with a {name}", _with_extra(whole, "evil", b"/etc/passwd", mode | 0o777)
     yield "with a file twice", _with_extra(whole, "records/atoms.jsonl", files["records/atoms.jsonl"])
-    for name, content in _changed_files(files):
-        yield name, packed(content)
+    for name, content in _change_files(files):
+        yield name, pack(content)
     for name, method in (("bzip2", zipfile.ZIP_BZIP2), ("LZMA", zipfile.ZIP_LZMA)):
-        yield f"packed with {name}", packed(files, method)
-    yield "with LZMA that asks for 4 GB", _method_changed(whole, zipfile.ZIP_LZMA)
-    yield "with a method that nobody knows", _method_changed(whole, 99)
-    yield "encrypted", _flagged(whole)
-    yield "with files that share their bytes", overlapping(files)
-    yield "with a bomb that lies about its size", _understated({**files, "records/atoms.jsonl": b"\0" * 40_000_000})
+        yield f"packed with {name}", pack(files, method)
+    yield "with LZMA that asks for 4 GB", _change_method(whole, zipfile.ZIP_LZMA)
+    yield "with a method that nobody knows", _change_method(whole, 99)
+    yield "encrypted", _flag_as_encrypted(whole)
+    yield "with files that share their bytes", make_overlapping(files)
+    yield (
+        "with a bomb that lies about its size",
+        _understate_sizes({**files, "records/atoms.jsonl": b"\0" * 40_000_000}),
+    )
 
 
-def sealed(files: Files, name: str, text: bytes) -> bytes:
+def seal_file(files: Files, name: str, text: bytes) -> bytes:
     """The archive with another file in it, and a manifest that says of it what is right."""
     manifest = json.loads(files["manifest.json"])
     digest = hashlib.sha256(text).hexdigest()
     lines = io.BytesIO(text).readlines()
     told = {**manifest["files"][name], "lines": len(lines), "bytes": len(text), "sha256": digest}
-    manifest = resealed({**manifest, "files": {**manifest["files"], name: told}})
-    return packed({**files, name: text, "manifest.json": json.dumps(manifest).encode()})
+    manifest = reseal({**manifest, "files": {**manifest["files"], name: told}})
+    return pack({**files, name: text, "manifest.json": json.dumps(manifest).encode()})
 
 
 def _with_many(files: Files) -> bytes:
@@ -129,7 +132,7 @@ def _with_many(files: Files) -> bytes:
     return made.getvalue()
 
 
-def _changed_files(files: Files) -> Iterator[tuple[str, Files]]:
+def _change_files(files: Files) -> Iterator[tuple[str, Files]]:
     atoms, manifest = files["records/atoms.jsonl"], json.loads(files["manifest.json"])
     yield "with another row", {**files, "records/atoms.jsonl": atoms.replace(b"1", b"2", 1)}
     yield "with a row less", {**files, "records/atoms.jsonl": b"\n".join(atoms.split(b"\n")[1:])}
@@ -140,11 +143,11 @@ def _changed_files(files: Files) -> Iterator[tuple[str, Files]]:
     told = json.dumps
     for name, changed in {
         "a hash that is wrong": {**manifest, "sha256": "0" * 64},
-        "a version of tomorrow": resealed({**manifest, "version": VERSION + 1}),
-        "the scope of nobody": resealed({**manifest, "scope": {"tenantId": "", "appId": None, "userId": "*"}}),
-        "no scope": resealed({**manifest, "scope": 7}),
-        "files that are a list": resealed({**manifest, "files": []}),
-        "sizes that are texts": resealed({**manifest, "files": dict.fromkeys(manifest["files"], "x")}),
+        "a version of tomorrow": reseal({**manifest, "version": VERSION + 1}),
+        "the scope of nobody": reseal({**manifest, "scope": {"tenantId": "", "appId": None, "userId": "*"}}),
+        "no scope": reseal({**manifest, "scope": 7}),
+        "files that are a list": reseal({**manifest, "files": []}),
+        "sizes that are texts": reseal({**manifest, "files": dict.fromkeys(manifest["files"], "x")}),
         "an endless number": {**manifest, "version": 10**4_000},
     }.items():
         yield f"with a manifest that has {name}", {**files, "manifest.json": told(changed).encode()}
@@ -155,7 +158,7 @@ def _changed_files(files: Files) -> Iterator[tuple[str, Files]]:
     yield "with a manifest of numbers without end", {**files, "manifest.json": b'{"a":' + b"9" * 900_000 + b"}"}
 
 
-def overlapping(files: Files) -> bytes:
+def make_overlapping(files: Files) -> bytes:
     """All names lead to the same packed bytes, which would become so many times more as there are names."""
     body = b"\0" * 15_000_000
     made = io.BytesIO()
@@ -172,7 +175,7 @@ def overlapping(files: Files) -> bytes:
     return made.getvalue()
 
 
-def forged_documents(document: dict[str, Any], dice: Random) -> Iterator[tuple[str, dict[str, Any]]]:
+def forge_documents(document: dict[str, Any], dice: Random) -> Iterator[tuple[str, dict[str, Any]]]:
     """The document with one value changed and its hash made right again, without end."""
     tables = [name for name, part in document["records"].items() if part["rows"]]
     while True:
@@ -184,7 +187,7 @@ def forged_documents(document: dict[str, Any], dice: Random) -> Iterator[tuple[s
         rows = [list(row) for row in part["rows"]]
         rows[place][column] = value
         records = {**document["records"], table: {**part, "rows": rows}}
-        yield f"{table}.{part['columns'][column]} = {value!r:.60}", resealed({**document, "records": records})
+        yield f"{table}.{part['columns'][column]} = {value!r:.60}", reseal({**document, "records": records})
 
 
 def _with_extra(whole: bytes, name: str, text: bytes, mode: int = 0o600) -> bytes:
@@ -201,7 +204,7 @@ def _with_extra(whole: bytes, name: str, text: bytes, mode: int = 0o600) -> byte
     return changed.getvalue()
 
 
-def _each_entry(whole: bytes, change: Callable[[bytearray, int, int], None]) -> bytes:
+def _change_headers(whole: bytes, change: Callable[[bytearray, int, int], None]) -> bytes:
     """The archive with all its headers changed; the numbers are where one is, and how far its fields are moved."""
     data = bytearray(whole)
     for mark, moved in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
@@ -212,14 +215,14 @@ def _each_entry(whole: bytes, change: Callable[[bytearray, int, int], None]) -> 
     return bytes(data)
 
 
-def _method_changed(whole: bytes, method: int) -> bytes:
-    return _each_entry(whole, lambda data, at, moved: struct.pack_into("<H", data, at + 8 + moved, method))
+def _change_method(whole: bytes, method: int) -> bytes:
+    return _change_headers(whole, lambda data, at, moved: struct.pack_into("<H", data, at + 8 + moved, method))
 
 
-def _understated(files: Files) -> bytes:
+def _understate_sizes(files: Files) -> bytes:
     """All headers say that little comes out of their bytes."""
-    return _each_entry(packed(files), lambda data, at, moved: struct.pack_into("<I", data, at + 22 + moved, 100))
+    return _change_headers(pack(files), lambda data, at, moved: struct.pack_into("<I", data, at + 22 + moved, 100))
 
 
-def _flagged(whole: bytes) -> bytes:
-    return _each_entry(whole, lambda data, at, moved: struct.pack_into("<H", data, at + 6 + moved, 1))
+def _flag_as_encrypted(whole: bytes) -> bytes:
+    return _change_headers(whole, lambda data, at, moved: struct.pack_into("<H", data, at + 6 + moved, 1))

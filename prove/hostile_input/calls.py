@@ -44,7 +44,7 @@ def calls(things: Things, dice: Random) -> Iterator[tuple[Operation, dict[str, A
         yield operation, given, name
 
 
-def tried(context: longmind.Context, operation: Operation, given: dict[str, Any]) -> str | None:
+def try_call(context: longmind.Context, operation: Operation, given: dict[str, Any]) -> str | None:
     """What went wrong beside errors of Longmind."""
     began, worked = time.monotonic(), time.process_time()
     try:
@@ -60,27 +60,27 @@ def tried(context: longmind.Context, operation: Operation, given: dict[str, Any]
     return None
 
 
-def warmed_up(context: longmind.Context) -> None:
+def warm_up(context: longmind.Context) -> None:
     """Have the library of models loaded, some four hundred modules: that is not what a call takes."""
     with suppress(LongmindError):
         context.events.distill_long_term(use_llm=True, model="openai:none")
 
 
-def broken_calls(url: str, seconds: float, dice: Random) -> tuple[Counter[str], list[str]]:
+def find_broken_calls(url: str, seconds: float, dice: Random) -> tuple[Counter[str], list[str]]:
     """How often each operation was called, all of them once whatever time that takes, and what broke."""
     called: Counter[str] = Counter()
     broken: list[str] = []
     with longmind.open(url, embedder=WordsEmbedder()) as engine:
         context = engine.context(**OWNER)
         things = furnish(engine, context, "Hello")
-        warmed_up(context)
+        warm_up(context)
         until = time.monotonic() + seconds
         for operation, given, name in calls(things, dice):
             # The first that has its second turn comes when all had their first.
             if operation.path in called and time.monotonic() > until:
                 break
             called[operation.path] += 1
-            wrong = tried(context, operation, given)
+            wrong = try_call(context, operation, given)
             if wrong is not None:
                 broken.append(f"{operation.path}({name}={given[name]!r:.80}): {wrong}")
     return called, broken

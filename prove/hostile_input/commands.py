@@ -43,7 +43,7 @@ _TEXTS = tuple(text for text in STRANGE if isinstance(text, str))
 
 
 @dataclass(frozen=True)
-class Typed:
+class CommandLine:
     """A command line, and what is set in the environment."""
 
     program: str
@@ -55,7 +55,7 @@ class Typed:
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
     code: int | None
     """None when it had to be killed."""
     out: str
@@ -70,10 +70,10 @@ class Runner:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["prove.hostile_input.preload"])
 
-    def run(self, typed: Typed) -> Ended:
+    def run(self, typed: CommandLine) -> CommandResult:
         home = self._folder / "home" / "of" / "nobody"
         home.mkdir(parents=True, exist_ok=True)
-        process = self._context.Process(target=_typed, args=(typed, str(home), str(self._folder)), daemon=True)
+        process = self._context.Process(target=_run_command, args=(typed, str(home), str(self._folder)), daemon=True)
         process.start()
         try:
             if typed.arguments[:1] and typed.arguments[0] in SERVICES:
@@ -84,10 +84,10 @@ class Runner:
         finally:
             process.kill()
             process.join()
-        return Ended(code, *((self._folder / name).read_text("utf-8", "replace") for name in ("out", "err")))
+        return CommandResult(code, *((self._folder / name).read_text("utf-8", "replace") for name in ("out", "err")))
 
 
-def _typed(typed: Typed, home: str, folder: str) -> None:
+def _run_command(typed: CommandLine, home: str, folder: str) -> None:
     os.chdir(home)
     for name in [name for name in os.environ if name.startswith("LONGMIND_")]:
         del os.environ[name]
@@ -98,7 +98,7 @@ def _typed(typed: Typed, home: str, folder: str) -> None:
     {"longmind": main, "ipc": ipc.main}[typed.program](typed.arguments)
 
 
-def wrong_with(typed: Typed, ended: Ended) -> str | None:
+def wrong_with(typed: CommandLine, ended: CommandResult) -> str | None:
     """In what the end of a command is not as documented."""
     if ended.code is None:
         return "it did not end"
@@ -114,7 +114,7 @@ def wrong_with(typed: Typed, ended: Ended) -> str | None:
     return None
 
 
-def _json_in(ended: Ended) -> bool:
+def _json_in(ended: CommandResult) -> bool:
     for text in (ended.err, ended.err.strip().rpartition("\n")[2], ended.out):
         try:
             return isinstance(json.loads(text), dict | list)
@@ -123,7 +123,7 @@ def _json_in(ended: Ended) -> bool:
     return False
 
 
-def command_lines(url: str, dice: Random) -> Iterator[Typed]:
+def command_lines(url: str, dice: Random) -> Iterator[CommandLine]:
     """Command lines without end; most have something in them that is wrong."""
     # Nobody answers at some of the addresses, and that is soon known.
     usual = {"LONGMIND_URL": url, "LONGMIND_EMBEDDER": "none", "LONGMIND_CONNECT_TIMEOUT_SECONDS": "1"}
@@ -135,10 +135,10 @@ def command_lines(url: str, dice: Random) -> Iterator[Typed]:
             name = dice.choice(names)
             environment[f"LONGMIND_{name.upper()}"] = _value(name, dice)
         if dice.random() < 0.1:
-            yield Typed("ipc", [_tool(dice), _text(dice), *_options(["--user", "--url"], dice)], environment)
+            yield CommandLine("ipc", [_tool(dice), _text(dice), *_options(["--user", "--url"], dice)], environment)
             continue
         name = dice.choice([*commands])
-        yield Typed("longmind", [*name.split()[1:], *_arguments(commands[name], dice)], environment)
+        yield CommandLine("longmind", [*name.split()[1:], *_arguments(commands[name], dice)], environment)
 
 
 def _arguments(command: Any, dice: Random) -> Iterator[str]:
@@ -194,13 +194,15 @@ def _is_bytes(text: str) -> bool:
     return True
 
 
-def broken_commands(url: str, folder: Path, seconds: float, dice: Random) -> tuple[dict[int | None, int], list[str]]:
+def find_broken_commands(
+    url: str, folder: Path, seconds: float, dice: Random
+) -> tuple[dict[int | None, int], list[str]]:
     """How many commands have ended with which code, and what was wrong with some."""
     with longmind.open(url, embedder=None):
         pass
     runner = Runner(folder)
     # The process that the others are forked from has to load all of it first, which takes seconds.
-    runner.run(Typed("longmind", ["--version"], {}))
+    runner.run(CommandLine("longmind", ["--version"], {}))
     until = time.monotonic() + seconds
     codes: dict[int | None, int] = {}
     broken: list[str] = []

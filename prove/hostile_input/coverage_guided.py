@@ -29,14 +29,14 @@ def main(seconds: str, seed: str) -> None:
                 (Path(folder) / str(number)).write_bytes(text.encode("utf-8", "surrogatepass"))
             process = os.fork()
             if not process:
-                _guided(parser, folder, seconds, int(seed) + place)
+                _fuzz_parser(parser, folder, seconds, int(seed) + place)
             os.waitpid(process, 0)
 
 
-def _guided(parser: Any, folder: str, seconds: str, seed: int) -> None:
+def _fuzz_parser(parser: Any, folder: str, seconds: str, seed: int) -> None:
     import atheris
 
-    from prove.hostile_input.fuzzer import tried
+    from prove.hostile_input.fuzzer import try_text
 
     given = 0
 
@@ -47,7 +47,7 @@ def _guided(parser: Any, folder: str, seconds: str, seed: int) -> None:
         nonlocal given
         given += 1
         text = data.decode("utf-8", "surrogateescape")
-        wrong = tried(parser, text)
+        wrong = try_text(parser, text)
         if wrong is not None:
             tell(text, wrong)
             os._exit(0)

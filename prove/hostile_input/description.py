@@ -17,16 +17,16 @@ GRACE = 120
 """Seconds beyond its time after which it is no more waited for: it ends between two requests, never within one."""
 
 
-def made_up_requests(url: str, folder: Path, seconds: float, seed: int) -> tuple[int, str]:
+def run_schemathesis(url: str, folder: Path, seconds: float, seed: int) -> tuple[int, str]:
     """How many requests were made within about so many seconds, and what was wrong with an answer."""
     with longmind.open(url, embedder=None) as engine:
         # Not a key of the user's own, which would be gone with the first request to erase everything.
         key = engine.keys.create(tenant_id="acme", app_id="support", any_user=True)
         with serving(engine) as client:
-            return _asked(client, key.token, folder, max(1, round(seconds)), seed)
+            return _run(client, key.token, folder, max(1, round(seconds)), seed)
 
 
-def _asked(client: Client, key: str, folder: Path, seconds: int, seed: int) -> tuple[int, str]:
+def _run(client: Client, key: str, folder: Path, seconds: int, seed: int) -> tuple[int, str]:
     report = folder / "schemathesis.json"
     program = Path(sys.executable).with_name("schemathesis")
     command = [str(program) if program.exists() else "schemathesis", "--config-file", str(_SETTINGS)]

@@ -15,14 +15,14 @@ from random import Random
 from typing import Any
 
 from prove.hostile_input.fragments import FRAGMENTS
-from prove.hostile_input.parsers import MOST, PARSERS, Parser, refused_or_read
+from prove.hostile_input.parsers import MOST, PARSERS, Parser, find_fault
 
 SLOWEST = 5.0
 """Seconds of processor time that no text of a few thousand characters may take."""
 
 
 @dataclass(frozen=True)
-class Fuzzed:
+class FuzzResult:
     """How many texts one parser was given, and the first that it did not take well."""
 
     texts: int
@@ -34,38 +34,38 @@ def tool() -> str:
     return "atheris" if find_spec("atheris") else "hypothesis"
 
 
-def fuzzed(seconds: float, seed: int) -> dict[str, Fuzzed]:
+def fuzz_parsers(seconds: float, seed: int) -> dict[str, FuzzResult]:
     """Try each parser for so long, or until a text breaks it; gives what came of it by the parser's name."""
     if tool() == "atheris":
         return with_atheris(seconds, seed)
     return {parser.name: with_hypothesis(parser, seconds, seed + place) for place, parser in enumerate(PARSERS)}
 
 
-def tried(parser: Parser, text: str) -> str | None:
+def try_text(parser: Parser, text: str) -> str | None:
     """What is wrong with how a text was taken."""
     began = time.process_time()
-    wrong = refused_or_read(parser, text[:MOST])
+    wrong = find_fault(parser, text[:MOST])
     taken = time.process_time() - began
     return wrong or (f"it took {taken:.1f} seconds" if taken > SLOWEST else None)
 
 
-def with_hypothesis(parser: Parser, seconds: float, seed: int) -> Fuzzed:
+def with_hypothesis(parser: Parser, seconds: float, seed: int) -> FuzzResult:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
     from hypothesis import strategies as st
 
     pieces = st.sampled_from([*FRAGMENTS, *parser.seeds]) | st.text(max_size=20)
     texts = st.lists(pieces, max_size=12).map("".join) | st.text(st.characters(), max_size=200)
-    until, count, broken = time.monotonic() + seconds, 0, Fuzzed(0)
+    until, count, broken = time.monotonic() + seconds, 0, FuzzResult(0)
 
     def attempt(text: str) -> None:
         nonlocal count, broken
         if time.monotonic() < until:
             count += 1
-            wrong = tried(parser, text)
+            wrong = try_text(parser, text)
             if wrong is not None:
                 # The last to be seen is the shortest: it is made smaller as long as it breaks.
-                broken = Fuzzed(count, text, wrong)
+                broken = FuzzResult(count, text, wrong)
                 raise AssertionError(wrong)
 
     round = 0
@@ -84,10 +84,10 @@ def with_hypothesis(parser: Parser, seconds: float, seed: int) -> Fuzzed:
             if not broken.wrong:
                 raise
         round += 1
-    return broken if broken.wrong else Fuzzed(count)
+    return broken if broken.wrong else FuzzResult(count)
 
 
-def mutated(parser: Parser, dice: Random) -> str:
+def mutate_seed(parser: Parser, dice: Random) -> str:
     """A seed with pieces put in, taken out or repeated."""
     text = dice.choice(parser.seeds)
     for _ in range(dice.randint(1, 6)):
@@ -97,7 +97,7 @@ def mutated(parser: Parser, dice: Random) -> str:
     return text[:MOST]
 
 
-def with_atheris(seconds: float, seed: int) -> dict[str, Fuzzed]:
+def with_atheris(seconds: float, seed: int) -> dict[str, FuzzResult]:
     command = [sys.executable, "-m", "prove.hostile_input.coverage_guided", str(max(1, round(seconds))), str(seed)]
     # A group of its own, so that nothing is left of it, the process of a parser included, when this is interrupted.
     program = subprocess.Popen(
@@ -110,16 +110,16 @@ def with_atheris(seconds: float, seed: int) -> dict[str, Fuzzed]:
             os.killpg(program.pid, signal.SIGKILL)
         program.wait()
     told = {line["parser"]: line for line in map(json.loads, filter(_is_json, out.splitlines()))}
-    silent = Fuzzed(0, wrong=f"atheris told nothing: {err[-300:]}")
-    return {name: _told(told[name]) if name in told else silent for name in (each.name for each in PARSERS)}
+    silent = FuzzResult(0, wrong=f"atheris told nothing: {err[-300:]}")
+    return {name: _to_result(told[name]) if name in told else silent for name in (each.name for each in PARSERS)}
 
 
 def _is_json(line: str) -> bool:
     return line.startswith('{"parser"')
 
 
-def _told(line: dict[str, Any]) -> Fuzzed:
-    return Fuzzed(line["texts"], line["text"], line["wrong"])
+def _to_result(line: dict[str, Any]) -> FuzzResult:
+    return FuzzResult(line["texts"], line["text"], line["wrong"])
 
 
 def parser_named(name: str) -> Parser:

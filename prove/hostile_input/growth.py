@@ -7,7 +7,7 @@ import tracemalloc
 from random import Random
 
 from prove.hostile_input.fragments import FRAGMENTS, PREFIXES, SUFFIXES
-from prove.hostile_input.parsers import Parser, refused_or_read
+from prove.hostile_input.parsers import Parser, find_fault
 
 SMALL, LARGE = 4_000, 16_000
 NOTICEABLE = 0.2
@@ -47,7 +47,7 @@ def memory_of(parser: Parser, piece: str) -> int:
     text = _text("", piece, "", 1_000_000)
     tracemalloc.start()
     try:
-        refused_or_read(parser, text)
+        find_fault(parser, text)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -56,7 +56,7 @@ def memory_of(parser: Parser, piece: str) -> int:
 def _seconds(parser: Parser, prefix: str, piece: str, suffix: str, length: int) -> float:
     text = _text(prefix, piece, suffix, length)
     began = time.process_time()
-    refused_or_read(parser, text)
+    find_fault(parser, text)
     return time.process_time() - began
 
 

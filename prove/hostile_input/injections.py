@@ -50,7 +50,7 @@ INJECTIONS: dict[str, str] = {
 }
 
 
-def calmed(text: str) -> str:
+def calm_text(text: str) -> str:
     """The same words without any sign: a prompt with the attack in it must have the shape of one with this.
 
     Lines stay lines, since a memory block is a list of them.

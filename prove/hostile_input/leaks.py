@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import longmind
-from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET, InFull, secrets_in
-from harness.operation_calls import Refused, directly, over_http
+from harness.log_watch import DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET, FullFormatter, secrets_in
+from harness.operation_calls import RequestRefused, make_direct_call, make_http_call
 from longmind.errors import LongmindError
 from tests.admin.planted_words import Words, plant
 from tests.server.live_server import serving
@@ -24,22 +24,22 @@ from tests.server.live_server import serving
 _AUDIT_KEY = MODEL_KEY
 
 
-def told(url: str) -> Iterator[tuple[str, str]]:
+def collect_outputs(url: str) -> Iterator[tuple[str, str]]:
     """What can be seen from outside after everything was used, each with where."""
     spans = _spans()
     spans.clear()
     settings: dict[str, Any] = {"jwt_algorithm": "HS256", "jwt_secret": TOKEN_SECRET, "audit_key": _AUDIT_KEY}
-    with _logged() as log, longmind.open(url, embedder=None, tracing="host", **settings) as engine:
+    with _capture_logs() as log, longmind.open(url, embedder=None, tracing="host", **settings) as engine:
         admin = engine.keys.create(tenant_id="acme", app_id="support", admin=True)
         user = engine.keys.create(tenant_id="acme", app_id="support", user_id="eva")
         ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
         word = Words(7)
-        plant(engine, directly(ctx), "ada", word)
+        plant(engine, make_direct_call(ctx), "ada", word)
         with serving(engine) as somebody:
             client = somebody.with_key(user.token)
-            with suppress(Refused):
-                plant(engine, over_http(client), "eva", word, models=False)
-            for path, body in _wrong(word):
+            with suppress(RequestRefused):
+                plant(engine, make_http_call(client), "eva", word, models=False)
+            for path, body in _make_refused_requests(word):
                 client.post(path, body)
             somebody.with_key(f"{user.token}x").get("/ai-conversations")
             yield "metrics", somebody.with_key(admin.token).get("/metrics").body.decode()
@@ -60,10 +60,10 @@ def _spans() -> InMemorySpanExporter:
     return spans
 
 
-def leaks(url: str) -> tuple[list[str], dict[str, int]]:
+def find_leaks(url: str) -> tuple[list[str], dict[str, int]]:
     """The secrets that were told, and how many characters were looked through in each place."""
     found, looked = [], {}
-    for where, text in told(url):
+    for where, text in collect_outputs(url):
         looked[where] = len(text)
         if not text:
             found.append(f"{where}: nothing was there to look through")
@@ -71,7 +71,7 @@ def leaks(url: str) -> tuple[list[str], dict[str, int]]:
     return found, looked
 
 
-def _wrong(word: Words) -> Iterator[tuple[str, Any]]:
+def _make_refused_requests(word: Words) -> Iterator[tuple[str, Any]]:
     """Requests that are refused, with words in all of their places."""
     yield "/ai-conversations", {word(): word()}
     yield f"/{word()}", {word(): word()}
@@ -94,11 +94,11 @@ def _errors_of_opening() -> Iterator[str]:
 
 
 @contextmanager
-def _logged() -> Iterator[io.StringIO]:
+def _capture_logs() -> Iterator[io.StringIO]:
     """Everything of all packages, with the words of errors: as a program sees it that has set up logs by itself."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
-    handler.setFormatter(InFull())
+    handler.setFormatter(FullFormatter())
     loggers = [logging.getLogger(), logging.getLogger("longmind")]
     levels = [logger.level for logger in loggers]
     loggers[0].addHandler(handler)

@@ -60,7 +60,7 @@ def messages(dice: Random) -> Iterator[bytes]:
         elif draw < 0.25:
             line = dice.choice((b"[" * 100_000, b'{"a":' * 50_000, b"\xff\xfe{}", b"9" * 5_000, b'"' + b"x" * 500_000))
         else:
-            line = _written(_message(dice))
+            line = _encode(_message(dice))
             if draw > 0.9:
                 line = line[: dice.randint(0, len(line))]
         yield line.replace(b"\n", b" ").replace(b"\r", b" ")
@@ -83,7 +83,7 @@ def _message(dice: Random) -> Any:
     return [message] * dice.randint(0, 3) if dice.random() < 0.05 else message
 
 
-def _written(message: Any) -> bytes:
+def _encode(message: Any) -> bytes:
     try:
         return json.dumps(message).encode()
     except ValueError:
@@ -176,11 +176,11 @@ def _json(text: bytes) -> Any:
         return None
 
 
-def to_the_program(url: str, folder: Path, seconds: float, dice: Random) -> tuple[int, list[str]]:
+def send_to_program(url: str, folder: Path, seconds: float, dice: Random) -> tuple[int, list[str]]:
     """How many messages were sent within the time, and what was wrong."""
     program, sent, made = Program(url, folder), 0, messages(dice)
     try:
-        program.send([_written(request("hello", "initialize", HELLO))])
+        program.send([_encode(request("hello", "initialize", HELLO))])
         wrong = program.answer("hello")
         program.send([b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'])
         until = time.monotonic() + seconds
@@ -188,7 +188,7 @@ def to_the_program(url: str, folder: Path, seconds: float, dice: Random) -> tupl
             lines = [next(made) for _ in range(BATCH)]
             sent += len(lines)
             asked = request(f"right {sent}", "tools/call", {"name": "memory_brief", "arguments": {}})
-            program.send([*lines, _written(asked)])
+            program.send([*lines, _encode(asked)])
             wrong = program.answer(asked["id"])
             if wrong is not None:
                 return sent, [f"{wrong}, after one of {b' | '.join(line[:120] for line in lines)!r}"]
@@ -198,7 +198,7 @@ def to_the_program(url: str, folder: Path, seconds: float, dice: Random) -> tupl
     return sent, [] if wrong is None else [wrong]
 
 
-def over_http(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
+def send_over_http(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
     """The same to a server, as bodies; none may be answered with a fault of the server."""
     sent, broken = 0, []
     kinds = {"accept": "application/json, text/event-stream", "content_type": "application/json"}

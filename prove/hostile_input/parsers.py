@@ -207,7 +207,7 @@ def _messages(text: str) -> list[SourceMessage]:
     return [SourceMessage("m", "user", to_storable(text), NOW)]
 
 
-def _told(text: str) -> None:
+def _check_windows(text: str) -> None:
     for window in split_into_windows(_messages(text)):
         fence = window.fence
         assert str(fence).count(fence.boundary) == 2
@@ -221,7 +221,7 @@ def _harmless(text: str) -> None:
     escape_markup(once)
 
 
-def _stored_json(text: str) -> None:
+def _check_stored_json(text: str) -> None:
     given = _json(text)
     assert json.loads(encode_json("it", given)) == given
 
@@ -255,11 +255,11 @@ _AUDITS = (
 
 PARSERS: tuple[Parser, ...] = (
     Parser(
-        "content blocks", _content, ('[{"type": "text", "text": "hi"}]', *_JSONS), ("models.content", "models.text")
+        "content blocks", _content, ('[{"type": "text", "text": "hi"}]', *_JSONS), ("models.content", "validation.text")
     ),
-    Parser("stored JSON", _stored_json, _JSONS, ("models.text", "events.checks", "events.composing")),
+    Parser("stored JSON", _check_stored_json, _JSONS, ("validation.text",)),
     Parser("instants", _instant, _DATES, ("clock",)),
-    Parser("moments of models", read_moment, _DATES, ("extraction.moments",)),
+    Parser("moments of models", read_moment, _DATES, ("extraction.model.answer_schema",)),
     Parser(
         "the grammar of dates", lambda text: resolve_dates(text, find_dates(text, NOW)), _DATES, ("language.dates",)
     ),
@@ -268,10 +268,12 @@ PARSERS: tuple[Parser, ...] = (
         "answers of models",
         _answer,
         ('{"facts": [{"text": "x", "kind": "FACT", "importance": 9e999, "sources": ["m1"]}]}', *_JSONS),
-        ("extraction.answers",),
+        ("extraction.model.answer_schema",),
     ),
-    Parser("the recall tools", _recall_tools, ('{"query": "x", "limit": 3}', *_JSONS), ("memory.tool_arguments",)),
-    Parser("the memory tools", _memory_tools, ('{"type": "fact", "content": "x"}', *_JSONS), ("tools.arguments",)),
+    Parser(
+        "the recall tools", _recall_tools, ('{"query": "x", "limit": 3}', *_JSONS), ("memory.recall_tool_arguments",)
+    ),
+    Parser("the memory tools", _memory_tools, ('{"type": "fact", "content": "x"}', *_JSONS), ("tools.schema",)),
     Parser(
         "templates",
         lambda text: Templates().register("fuzzed", text),
@@ -280,37 +282,41 @@ PARSERS: tuple[Parser, ...] = (
         False,
     ),
     Parser(
-        "lines of the mirror", _line, ('{"position": 1, "ts": "x"}', '{"position": 1, "ts"', *_JSONS), ("events.jsonl",)
+        "lines of the mirror",
+        _line,
+        ('{"position": 1, "ts": "x"}', '{"position": 1, "ts"', *_JSONS),
+        ("events.mirror.jsonl",),
     ),
     Parser(
         "headers",
         _headers,
         ("Bearer rk_x", "00-" + "a" * 32 + "-" + "b" * 16 + "-01"),
         (
-            "server.credentials",
-            "server.request_headers",
-            "server.marks",
-            "server.local",
-            "server.headers",
+            "server.auth.credential",
+            "server.observability.request_ids",
+            "server.auth.single_user",
+            "server.http.header_reader",
         ),
     ),
     Parser(
         "web tokens",
         lambda text: _tokens().check(text),
         ("eyJhbGciOiJIUzI1NiJ9.e30.x", "a.b.c"),
-        ("server.web_tokens",),
+        ("server.auth.web_tokens", "server.auth.signing_keys"),
     ),
     Parser(
-        "identities, rates and keys", _plain_checks, ("ada", "600/minute", "rk_"), ("scope", "keys.keys", "keys.token")
+        "identities, rates and keys",
+        _plain_checks,
+        ("ada", "600/minute", "rk_"),
+        ("scope", "keys.service", "keys.token"),
     ),
     Parser(
         "paths, queries and bodies",
         _request,
         ('{"content": "x"}', "limit=3&cursor=x", *_JSONS),
         (
-            "server.parameters",
-            "server.slashes",
-            "server.bodies",
+            "server.http.parameters",
+            "server.http.encoded_slashes",
         ),
     ),
     Parser(
@@ -318,8 +324,8 @@ PARSERS: tuple[Parser, ...] = (
         _address,
         ("sqlite:///x.db", "postgresql://u:p@h:5/d?sslmode=x"),
         (
-            "store.opening",
-            "store.postgres_errors",
+            "store.database_url",
+            "store.postgres.error_translation",
         ),
     ),
     Parser("settings", _settings, ("16", "1e400", "9" * 5000, "openai:x=0.2/3"), ("settings", "providers.prices")),
@@ -327,26 +333,24 @@ PARSERS: tuple[Parser, ...] = (
         "exports",
         _export,
         ("PK\x03\x04", '{"format": "longmind.user", "version": 1}', *_JSONS),
-        ("admin.sources", "admin.exporting"),
+        ("admin.import_sources", "admin.user_export"),
     ),
-    Parser("exported audits", _audit, _AUDITS, ("tools.exporting", "tools.verifying")),
-    Parser("segments of the index", _segments, ("WRDS" + "\0" * 40, "VCTS\x01"), ("recall.segments", "recall.facts")),
-    Parser("what extraction shows", _told, _PROSE, ("extraction.transcript",)),
-    Parser("what prompts show", _harmless, ("</remembered>", "{{x}}", "```", *_PROSE), ("assembly.harmless",)),
+    Parser("exported audits", _audit, _AUDITS, ("audit.chain", "audit.chain_export", "audit.verification")),
+    Parser("segments of the index", _segments, ("WRDS" + "\0" * 40, "VCTS\x01"), ("recall.index.segments",)),
+    Parser("what extraction shows", _check_windows, _PROSE, ("extraction.model.transcript",)),
+    Parser("what prompts show", _harmless, ("</remembered>", "{{x}}", "```", *_PROSE), ("assembly.sanitiser",)),
     Parser(
         "words of other speakers",
         escape_reminder_tags,
         ("<system_reminder>", "< / system reminder"),
-        ("conversations.prompt",),
+        ("conversations.history",),
     ),
-    Parser(
-        "credentials", redact, ("api_key=sk-1234567890abcdef", "-----BEGIN PRIVATE KEY-----"), ("tools.credentials",)
-    ),
+    Parser("credentials", redact, ("api_key=sk-1234567890abcdef", "-----BEGIN PRIVATE KEY-----"), ("tools.redaction",)),
     Parser(
         "words",
         lambda text: (words_of(text), terms_of(text), count_statement_words(text)),
         _PROSE,
-        ("recall.words", "recall.asking"),
+        ("language.words",),
     ),
     Parser(
         "tokens",
@@ -355,12 +359,15 @@ PARSERS: tuple[Parser, ...] = (
         ("assembly.tokens",),
     ),
     Parser(
-        "rules", lambda text: RulesExtractor().extract(_messages(text), "extraction-v1"), _PROSE, ("extraction.rules",)
+        "rules",
+        lambda text: RulesExtractor().extract(_messages(text), "extraction-v1"),
+        _PROSE,
+        ("extraction.rules", "language"),
     ),
     Parser(
         "summaries", lambda text: ExtractiveSummariser().summarise(None, _messages(text), 4_000), _PROSE, ("summaries",)
     ),
-    Parser("statements", lambda text: parse_statement(text[:2_000]), _PROSE, ("extraction",), False),
+    Parser("statements", lambda text: parse_statement(text[:2_000]), _PROSE, ("language.statement",), False),
 )
 
 
@@ -370,7 +377,7 @@ def modules_read() -> Iterator[str]:
         yield from parser.modules
 
 
-def refused_or_read(parser: Parser, text: str) -> str | None:
+def find_fault(parser: Parser, text: str) -> str | None:
     """What went wrong when a text was read: nothing, when it was read or refused with an error of Longmind."""
     try:
         _unless_refused(parser.read, text)

@@ -36,7 +36,7 @@ _JOINERS = frozenset("\u200c\u200d")
 
 
 @dataclass
-class Seen:
+class PromptCollection:
     """What a model would have been shown, by the way it took there, and what else came of the text."""
 
     prompts: dict[str, str] = field(default_factory=dict)
@@ -49,16 +49,16 @@ class Seen:
     """Memory that tells how to behave, and that nobody but a tool, a model or an assistant has said."""
 
 
-def shown(url: str, text: str, user_id: str) -> Seen:
+def collect_prompts(url: str, text: str, user_id: str) -> PromptCollection:
     """Plant a text, and gather each prompt that it finds its way into."""
-    seen = Seen()
+    seen = PromptCollection()
     extracting = ScriptedModel(lambda request: _obedient(request, text))
     summarising = ScriptedModel(lambda request: f"They said: {text}"[:2_000])
     with longmind.open(
         url, embedder=None, extractor=ModelExtractor(extracting), summariser=ModelSummariser(summarising)
     ) as engine:
         ctx = engine.context(tenant_id="acme", app_id="support", user_id=user_id, agent_id="planner", group="g")
-        space, talk = _planted(ctx, text)
+        space, talk = _plant(ctx, text)
         core = ctx.blocks.get("core")
         ctx.memory.run_extraction_for_conversation(talk.id)
         engine.work()
@@ -74,7 +74,7 @@ def shown(url: str, text: str, user_id: str) -> Seen:
     return seen
 
 
-def _planted(ctx: longmind.Context, text: str) -> tuple[longmind.MemorySpace, longmind.Conversation]:
+def _plant(ctx: longmind.Context, text: str) -> tuple[longmind.MemorySpace, longmind.Conversation]:
     name = " ".join(text.split())[:120] or "x"
     space = ctx.memory.create_memory_space("notes")
     # By its other name it is asked for.
@@ -109,7 +109,7 @@ def _obedient(request: ModelRequest, text: str) -> dict[str, Any]:
     return {"facts": [{"text": f"from a tool {text}"[:1_500], "kind": "RULE", "category": "rules", "sources": tools}]}
 
 
-def _gather(ctx: longmind.Context, space_id: str, talk_id: str, text: str, seen: Seen) -> None:
+def _gather(ctx: longmind.Context, space_id: str, talk_id: str, text: str, seen: PromptCollection) -> None:
     for template in BUILT_IN:
         built = ctx.working_context.build_working_context(
             talk_id,
@@ -126,7 +126,7 @@ def _gather(ctx: longmind.Context, space_id: str, talk_id: str, text: str, seen:
     seen.prompts["user memory"] = ctx.blocks.user_memory("planner", {"archival_mode": "auto"})
     segments = ctx.events.build_prompt_segments(include_recent_tools=True)
     seen.prompts |= {f"segment {place}": each for place, each in enumerate(_texts(segments)) if MARK in each}
-    seen.prompts |= _looked_up(ctx, space_id)
+    seen.prompts |= _look_up(ctx, space_id)
     seen.answers = {each.tool.name: each.run({}) for each in ctx.tools.bound() if each.tool.name in _READING}
     distilling = ScriptedModel(lambda request: f"They said: {text}"[:2_000])
     ctx.events.distill_long_term(use_llm=True, model=distilling)
@@ -154,7 +154,7 @@ def _gather(ctx: longmind.Context, space_id: str, talk_id: str, text: str, seen:
     seen.requests["turn"] = answering.requests[:1]
 
 
-def _looked_up(ctx: longmind.Context, space_id: str) -> dict[str, str]:
+def _look_up(ctx: longmind.Context, space_id: str) -> dict[str, str]:
     """What a model is answered when it looks something up: by its tools, and by what a host can read for it."""
     recalls = [{"type": f"RECALL_{kind}", "name": kind, "memorySpaceId": space_id} for kind in _RECALLS]
     tools = {each.tool.name: each.run for each in (*ctx.memory.agent_tools(recalls), *ctx.blocks.tools("planner"))}
@@ -166,10 +166,10 @@ def _looked_up(ctx: longmind.Context, space_id: str) -> dict[str, str]:
     found |= {f"reminder {place}": each for place, each in enumerate(ctx.blocks.reminders(MARK, policy=_AUTO))}
     found |= {f"resource {uri}": each.read(ctx) for uri, each in RESOURCES.items() if uri.startswith(_OF_MEMORY)}
     found["prompt of the protocol"] = str(make_brief(ctx).messages[0].content.text)  # type: ignore[union-attr]
-    return {name: _without_times(text) for name, text in found.items()}
+    return {name: _remove_times(text) for name, text in found.items()}
 
 
-def _without_times(text: str) -> str:
+def _remove_times(text: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "", text)
 
 
@@ -181,7 +181,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-def complaints(calm: Seen, seen: Seen) -> Iterator[str]:
+def complaints(calm: PromptCollection, seen: PromptCollection) -> Iterator[str]:
     """What of the text has left its place: the shape of each prompt must be that of the calm one."""
     for name, prompt in seen.prompts.items():
         if MARK not in prompt:
@@ -194,7 +194,7 @@ def complaints(calm: Seen, seen: Seen) -> Iterator[str]:
     for name, requests in seen.requests.items():
         if not requests:
             yield f"{name}: no model was asked"
-        elif MARK not in _said(requests[0]):
+        elif MARK not in _join_texts(requests[0]):
             yield f"{name} shows nothing of it"
         for request, usual in zip(requests, calm.requests[name], strict=True):
             yield from (f"{name} {what}" for what in _request_slips(name, request, usual))
@@ -225,7 +225,7 @@ def _slips(prompt: str) -> Iterator[str]:
         yield f"has signs that are not seen {sorted(unseen)!r}"
 
 
-def _said(request: ModelRequest) -> str:
+def _join_texts(request: ModelRequest) -> str:
     """All that a model is told."""
     said = [block.model_dump() for message in request.messages for block in message.blocks]
     return "".join([request.system or "", *_texts(said)])

@@ -1,4 +1,4 @@
-"""Finds the modules of Longmind that make something of text, so that none is forgotten among the parsers."""
+"""Search for the modules of Longmind that parse text, so that the list of parsers misses none."""
 
 from __future__ import annotations
 
@@ -15,45 +15,53 @@ _CALLS = frozenset(
     "loads from_json fromisoformat strptime validate_json model_validate_json validate_python model_validate b64decode "
     "urlsplit urlparse parse_qsl ZipFile unpack_from frombuffer decode_json fullmatch compile".split()
 )
-"""Functions by which text becomes something else."""
+"""Functions that turn text into something else."""
 
 NOT_FROM_OUTSIDE: dict[str, str] = {
-    "admin.erasing": "reads the audit, which this engine has written and chained",
-    "admin.importing": "gets rows that `exports` has read; forged ones are tried by themselves",
-    "admin.log": "reads the audit, which this engine has written and chained",
-    "admin.sections": "reads columns that were checked when they were written",
-    "admin.shapes": "gets rows that `exports` has read; forged ones are tried by themselves",
-    "blocks.merging": "gets lines of blocks; `calls` writes any text there",
-    "cli": "gets arguments of a command; `commands` gives it any text, in processes of their own",
-    "conversations.checks": "gets arguments of operations; `calls` gives it values of any shape",
-    "events.elsewhere": "gets the name of a scope; `calls` gives it any text",
-    "events.kept": "reads columns that were checked when they were written",
-    "events.mirror_folder": "reads numbers and names that the mirror itself has written",
-    "events.searching": "gets the arguments of a search; `calls` gives it any text",
-    "jobs.handler_registry": "gets the kind of a job; `calls` gives it any text",
-    "mcp.tools": "gets arguments of tools through the library of the protocol; `messages` sends any",
-    "memory.bindings": "gets arguments of operations; `calls` gives it values of any shape",
-    "memory.checks": "gets arguments of operations; `calls` gives it values of any shape",
-    "memory.tool_definitions": "gets what a host defines; `calls` gives it values of any shape",
-    "models.message": "reads columns that were checked when they were written",
-    "providers": "reads files of models by their hashes, and answers of vendors through the vendors' libraries",
-    "recall": "reads parts of the index that were checked when they were written, and words, which `words` reads",
-    "server": "is compiled from the description, and reads what `headers` and `paths, queries and bodies` give it",
+    "admin.export_sections": "reads columns that were validated when they were written; `exports` reads its archives",
+    "admin.import_rows": "receives rows that `exports` reads; the section forges such rows and imports them",
+    "admin.user_import": "receives rows that `exports` reads; the section forges such rows and imports them",
+    "audit.app_log": "reads lines of the audit that this engine has written and chained",
+    "blocks.fact_merge": "receives lines of blocks; `calls` writes any text there",
+    "cli": "receives arguments of commands; `commands` passes any text, in separate processes",
+    "conversations.validation": "receives arguments of operations; `calls` passes values of any shape",
+    "events.event_builder": "parses JSON that it has just encoded itself",
+    "events.hot_log": "reads columns that were validated when they were written",
+    "events.mirror.folder": "reads numbers and names that the mirror itself has written",
+    "events.search": "receives the arguments of a search; `calls` passes any text",
+    "events.timeline": "receives the name of a scope; `calls` passes any text",
+    "events.validation": "receives arguments of operations; `calls` passes values of any shape",
+    "extraction.forgotten": "compares facts from an extractor, which `rules` and `answers of models` produce",
+    "extraction.model.prompt_versions": "reads prompts that belong to the package",
+    "extraction.patterns.detection": "compares stored atoms, whose texts were validated when they were written",
+    "extraction.reconcile": "compares facts from an extractor; the attacks of `prompts` pass through it",
+    "jobs.handler_registry": "receives the kind of a job; `calls` passes any text",
+    "mcp.tools": "receives arguments of tools through the library of the protocol; `messages` sends any text",
+    "memory.bindings": "receives arguments of operations; `calls` passes values of any shape",
+    "memory.recall_tool_schema": "receives definitions from a host; `calls` passes values of any shape",
+    "memory.validation": "receives arguments of operations; `calls` passes values of any shape",
+    "models.message": "reads columns that were validated when they were written",
+    "providers.weights": "opens files of models whose checksums are known",
+    "recall.entity_names": "compares questions with names of entities; `calls` passes any text",
+    "recall.index.atom_columns": "reads parts of the index that were validated when they were written",
+    "recall.index.timeline_index": "reads columns that were validated when they were written",
+    "server.http.preconditions": "receives a header; `headers` tries the pattern that it uses",
     "store": "reads columns and statements that this engine has written",
-    "tools.briefs": "makes texts, of what was checked when it was written",
-    "tools.entries": "makes values, of what was checked when it was written",
-    "tools.tools": "gets arguments of operations; `calls` gives it values of any shape",
+    "summaries.distiller": "receives answers of models; `prompts` scripts hostile ones",
+    "tools.brief": "formats entries that were validated when they were written",
+    "tools.entry_views": "formats entries that were validated when they were written",
+    "tools.service": "receives arguments of operations; `calls` passes values of any shape",
 }
-"""Modules, or folders of them, that read text and that no parser goes through, and why."""
+"""Modules, or packages, that parse text without being reached by a parser of this section, each with the reason."""
 
 
 @cache
-def modules_that_read() -> tuple[str, ...]:
-    """The modules, without the name of the package, that call a function by which text becomes something else."""
-    return tuple(_modules())
+def list_readers() -> tuple[str, ...]:
+    """Return the modules, without the name of the package, that call a function that parses text."""
+    return tuple(_find_readers())
 
 
-def _modules() -> Iterator[str]:
+def _find_readers() -> Iterator[str]:
     for file in sorted(_ROOT.rglob("*.py")):
         names = {
             _name(node.func) for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)
@@ -62,13 +70,24 @@ def _modules() -> Iterator[str]:
             yield ".".join(file.relative_to(_ROOT).with_suffix("").parts)
 
 
-def forgotten() -> list[str]:
-    """Modules that read text, and that are neither among the parsers nor told why not."""
+def find_forgotten() -> list[str]:
+    """Return the modules that parse text but are neither reached by a parser nor excused."""
     known = {*modules_read(), *NOT_FROM_OUTSIDE}
-    return [module for module in modules_that_read() if not any(_is_in(module, each) for each in known)]
+    return [module for module in list_readers() if not any(is_in(module, each) for each in known)]
 
 
-def _is_in(module: str, place: str) -> bool:
+def find_missing() -> list[str]:
+    """Return the names in both lists that belong to no module or package, as after a rename."""
+    places = (_ROOT.joinpath(*name.split(".")) for name in (*modules_read(), *NOT_FROM_OUTSIDE))
+    return [
+        ".".join(place.relative_to(_ROOT).parts)
+        for place in places
+        if not (place.with_suffix(".py").is_file() or (place / "__init__.py").is_file())
+    ]
+
+
+def is_in(module: str, place: str) -> bool:
+    """Return whether a module is the given one, or stands in the given package."""
     return module == place or module.startswith(f"{place}.")
 
 

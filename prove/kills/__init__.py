@@ -11,7 +11,7 @@ from harness.crew import load_beforehand, wait_until
 from harness.postgres import PostgresServer
 from longmind.models.job import JobStatus
 from prove.kills import checker, journal, processes, rounds
-from prove.section import Check, Plan, Section, judged
+from prove.section import Check, Plan, Section, judge_claim
 
 GOAL = 500
 """Kills on each engine."""
@@ -48,22 +48,22 @@ def run(plan: Plan) -> Iterator[Check]:
                 url = stack.enter_context(PostgresServer()).create_database("kills")
             attack = rounds.prepare(url, plan.folder / engine, plan.dice(engine))
             # A quarter of the time is for comparing.
-            share = 0.75 * plan.left() / (len(plan.engines) - place)
+            share = 0.75 * plan.seconds_left() / (len(plan.engines) - place)
             yield from _attack(engine, attack, time.monotonic() + share)
 
 
-def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]:
+def _attack(engine: str, attack: rounds.KillAttack, until: float) -> Iterator[Check]:
     found: list[str] = []
     while not found and attack.tally.killed < GOAL and time.monotonic() < until:
         rounds_done = attack.tally.rounds
         by_command = rounds_done % COMMANDS_EVERY == 1
         attack.round(served=by_command or rounds_done % SERVER_EVERY == 0, by_command=by_command)
         if attack.tally.rounds % CHECK_EVERY == 0:
-            found = compared(attack)
-    found = found or compared(attack)
+            found = compare(attack)
+    found = found or compare(attack)
     tally = attack.tally
     states = Counter(entry.state for user in attack.everybody for entry in journal.read(attack.folder, user).entries)
-    yield judged(
+    yield judge_claim(
         f"what was answered is there once, and the rest wholly or not at all ({engine})",
         tally.killed,
         [f"{len(found)} problems:", *found[:_SHOWN]] if found else [],
@@ -77,15 +77,15 @@ def _attack(engine: str, attack: rounds.Attack, until: float) -> Iterator[Check]
             "cut off": cut,
             "kinds": len(tally.cut),
             **dict(tally.cut.most_common()),
-            "jobs begun again": checker.begun_again(attack.url),
+            "jobs begun again": checker.count_restarted_jobs(attack.url),
         },
         detail="" if cut else "No kill has hit an operation: nothing was shown.",
     )
 
 
-def compared(attack: rounds.Attack) -> list[str]:
+def compare(attack: rounds.KillAttack) -> list[str]:
     """Let a fresh engine do the jobs that were left, and say what is wrong then."""
-    with processes.opened(attack.url, attack.folder) as engine:
+    with processes.open_engine(attack.url, attack.folder) as engine:
         engine.start_workers(2)
         # All of them at one look: between two, one that is done may have queued another.
         wait_until(lambda: not any(each.due or each.running or each.later for each in engine.measures().queue))

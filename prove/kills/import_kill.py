@@ -9,7 +9,7 @@ import signal
 import time
 from pathlib import Path
 
-from harness.crew import Failed
+from harness.crew import ProcessFailed
 from prove.kills import journal
 from prove.kills.commands import Command, command
 from prove.kills.journal import Journal
@@ -44,11 +44,11 @@ def kill_an_import(url: str, folder: Path, user: str, dice: random.Random) -> bo
         running.kill()
         code, told, trouble = running.end()
     if code == 0:
-        noted.answered(number, {"new": sum(json.loads(told)["imported"].values())})
+        noted.note_answer(number, {"new": sum(json.loads(told)["imported"].values())})
     elif code != -signal.SIGKILL:
         if _IN_THE_WAY not in trouble:
-            raise Failed(f"An import ended with {code}: {trouble}")
-        noted.refused(number, trouble)
+            raise ProcessFailed(f"An import ended with {code}: {trouble}")
+        noted.note_refusal(number, trouble)
     noted.close()
     return code == -signal.SIGKILL
 

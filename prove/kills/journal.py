@@ -73,10 +73,10 @@ class Journal:
     def intend(self, number: int, operation: str, given: Mapping[str, Any]) -> None:
         self._put({"n": number, "op": operation, "with": given})
 
-    def answered(self, number: int, answer: Mapping[str, Any]) -> None:
+    def note_answer(self, number: int, answer: Mapping[str, Any]) -> None:
         self._put({"n": number, "ok": answer})
 
-    def refused(self, number: int, why: str) -> None:
+    def note_refusal(self, number: int, why: str) -> None:
         self._put({"n": number, "no": why})
 
     def close(self) -> None:

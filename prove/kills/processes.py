@@ -22,8 +22,8 @@ from longmind.store.tables.ledger import record_change
 from prove.kills import vendor
 from prove.kills.journal import TOKEN
 from prove.kills.steps.events import DISTILL, REMARK
-from prove.kills.transports import Requests, in_process, over_http
-from prove.kills.workload import Client, Lost
+from prove.kills.transports import Requests, ask_in_process, ask_over_http
+from prove.kills.workload import Lost, UserClient
 
 LEFT = "remark.left"
 """The kind of the change by which a job tells that it was done."""
@@ -46,7 +46,7 @@ def mirror_of(folder: Path) -> Path:
 
 
 @contextmanager
-def opened(url: str, folder: Path) -> Iterator[longmind.Engine]:
+def open_engine(url: str, folder: Path) -> Iterator[longmind.Engine]:
     """An engine as all processes of the attack have it."""
     with longmind.open(
         url,
@@ -86,8 +86,8 @@ def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int
     transaction, or between its commit and the answer, where time alone would seldom hit.
     """
     burning = _Fuse(fuse)
-    with opened(url, folder) as engine:
-        _act(line, Client(in_process(engine, user), folder, user, random.Random(seed)), warm_up, burning)
+    with open_engine(url, folder) as engine:
+        _act(line, UserClient(ask_in_process(engine, user), folder, user, random.Random(seed)), warm_up, burning)
 
 
 class _Fuse:
@@ -109,7 +109,7 @@ class _Fuse:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _act(line: Line, client: Client, warm_up: int, fuse: _Fuse | None = None) -> None:
+def _act(line: Line, client: UserClient, warm_up: int, fuse: _Fuse | None = None) -> None:
     acting = client.act()
     for _ in islice(acting, warm_up):
         pass
@@ -122,7 +122,7 @@ def _act(line: Line, client: Client, warm_up: int, fuse: _Fuse | None = None) ->
 
 def work(line: Line, url: str, folder: Path) -> None:
     """Do jobs, until it is killed."""
-    with opened(url, folder) as engine:
+    with open_engine(url, folder) as engine:
         engine.start_workers(2)
         line.say("ready")
         threading.Event().wait()
@@ -134,7 +134,7 @@ def serve(line: Line, url: str, folder: Path, port: int, model_url: str) -> None
     from longmind.server.process import HttpServer, open_listener
 
     os.environ.update(vendor.environment(model_url))
-    with opened(url, folder) as engine:
+    with open_engine(url, folder) as engine:
         serving = HttpServer(make_app(engine), engine, open_listener("127.0.0.1", port), workers=1)
         serving.serve_until_stopped(lambda: line.say("ready"))
 
@@ -143,4 +143,4 @@ def ask(line: Line, port: int, token: str, folder: Path, user: str, seed: int, w
     """Act for a user through a server, until that does not answer any more."""
     requests = Requests(port, {"authorization": f"Bearer {token}", "x-longmind-user": user})
     with suppress(Lost):
-        _act(line, Client(over_http(requests), folder, user, random.Random(seed), remote=True), warm_up)
+        _act(line, UserClient(ask_over_http(requests), folder, user, random.Random(seed), remote=True), warm_up)

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.crew import Child, Failed, started
+from harness.crew import Child, ProcessFailed, start_process
 from harness.postgres import free_port
 from prove.kills import journal, processes, vendor
 from prove.kills.commands import Command, command
@@ -46,7 +46,7 @@ class Victim:
 
 
 @dataclass
-class Tally:
+class KillTally:
     """What was done so far."""
 
     rounds: int = 0
@@ -63,7 +63,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Attack:
+class KillAttack:
     """A database under attack, and the journals of who uses it."""
 
     url: str
@@ -71,7 +71,7 @@ class Attack:
     token: str
     """The key of the clients of its servers."""
     dice: random.Random
-    tally: Tally = field(default_factory=Tally)
+    tally: KillTally = field(default_factory=KillTally)
     users: Sequence[str] = tuple(f"u{number}" for number in range(1, USERS + 1))
 
     def round(self, *, writers: int = WRITERS, served: bool = False, by_command: bool = False) -> None:
@@ -87,19 +87,19 @@ class Attack:
         with ExitStack() as stack:
             # Every second time somebody else has the database open, so that it need not be recovered by the next.
             if self.tally.rounds % 2:
-                stack.enter_context(processes.opened(self.url, self.folder))
+                stack.enter_context(processes.open_engine(self.url, self.folder))
             if served:
                 port = free_port()
-                model_url = stack.enter_context(vendor.answering())
+                model_url = stack.enter_context(vendor.serve_answers())
                 victims.append(Victim("servers", stack.enter_context(self._server(port, model_url, by_command))))
             victims.append(Victim("workers", stack.enter_context(self._worker(by_command))))
             _hear_ready(*(victim.process for victim in victims))
             if served:
                 asked = (port, self.token, self.folder, asking, self._seed(), self._warm_up())
-                client = stack.enter_context(started(processes.ask, *asked))
+                client = stack.enter_context(start_process(processes.ask, *asked))
             for user in writing:
                 given = (self.url, self.folder, user, self._seed(), self._warm_up(), self._fuse())
-                writer = started(processes.write, *given)
+                writer = start_process(processes.write, *given)
                 victims.append(Victim("writers", stack.enter_context(writer), user, by_itself=given[-1] is not None))
             _hear_ready(*(victim.process for victim in victims if victim.user), *([client] if client else []))
             self._kill(victims)
@@ -108,19 +108,19 @@ class Attack:
                 self._note_cut(asking)
         if by_command:
             # Commands have no embedder, and what came through them has no vectors yet.
-            with processes.opened(self.url, self.folder) as engine:
+            with processes.open_engine(self.url, self.folder) as engine:
                 engine.reindex()
         self.tally.rounds += 1
 
     def _server(self, port: int, model_url: str, by_command: bool) -> AbstractContextManager[Child | Command]:
         if by_command:
             return command(self.url, self.folder, model_url, "serve", "--port", str(port))
-        return started(processes.serve, self.url, self.folder, port, model_url)
+        return start_process(processes.serve, self.url, self.folder, port, model_url)
 
     def _worker(self, by_command: bool) -> AbstractContextManager[Child | Command]:
         if by_command:
             return command(self.url, self.folder, "", "worker")
-        return started(processes.work, self.url, self.folder)
+        return start_process(processes.work, self.url, self.folder)
 
     @property
     def everybody(self) -> list[str]:
@@ -146,7 +146,7 @@ class Attack:
             if not victim.by_itself:
                 victim.process.kill()
             if victim.process.wait_until_dead() != -signal.SIGKILL:
-                raise Failed(f"One of the {victim.kind} ended before it was killed.")
+                raise ProcessFailed(f"One of the {victim.kind} ended before it was killed.")
             self.tally.kills[victim.kind] += 1
             if victim.user is not None:
                 self._note_cut(victim.user)
@@ -167,21 +167,21 @@ class Attack:
         return self.dice.randrange(2**32)
 
 
-def prepare(url: str, folder: Path, dice: random.Random) -> Attack:
+def prepare(url: str, folder: Path, dice: random.Random) -> KillAttack:
     """Make the database, the key of its servers, and the rule by which conversations become memory."""
     folder.mkdir(parents=True, exist_ok=True)
     copies.write_templates(folder)
-    with processes.opened(url, folder) as engine:
+    with processes.open_engine(url, folder) as engine:
         host = engine.context(tenant_id=TENANT, app_id=APP, user_id="host", capabilities={"admin"})
         space = host.memory.create_memory_space(DAILY)
         policy = {"windowed": True, "windowTurns": 3}
         host.memory.create_binding({"namespace": BOUND, "userId": "*"}, [space.id], policy)
         made = engine.keys.create(tenant_id=TENANT, app_id=APP, admin=True)
-    return Attack(url, folder, made.token, dice)
+    return KillAttack(url, folder, made.token, dice)
 
 
 def _hear_ready(*processes: Child | Command) -> None:
     for process in processes:
         heard = process.hear()
         if heard != "ready":
-            raise Failed(f"A process said {heard!r} before it was ready.")
+            raise ProcessFailed(f"A process said {heard!r} before it was ready.")

@@ -20,7 +20,7 @@ _SAID = ("expected_updated_at",)
 """What has to be said even where it is nothing."""
 
 
-def in_process(engine: longmind.Engine, user: str) -> AskIn:
+def ask_in_process(engine: longmind.Engine, user: str) -> AskIn:
     """Ask an engine of this process."""
 
     def ask_in(session: str) -> Ask:
@@ -38,7 +38,7 @@ def in_process(engine: longmind.Engine, user: str) -> AskIn:
                     return engine.keys.create(tenant_id=TENANT, app_id=APP, user_id=user, **given)
                 if path == "keys.revoke":
                     return engine.keys.revoke(**given)
-                return operation_calls.directly(context)(operation_calls.BY_PATH[path], given)
+                return operation_calls.make_direct_call(context)(operation_calls.BY_PATH[path], given)
             except StoreError as error:
                 raise Lost(str(error)) from error
             except ToolError as error:
@@ -52,7 +52,7 @@ def in_process(engine: longmind.Engine, user: str) -> AskIn:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ServerAnswer:
     status: int
     body: bytes
 
@@ -78,7 +78,7 @@ class Requests:
                     raise
                 time.sleep(0.002)
 
-    def headed(self, **names: str | None) -> Requests:
+    def add_headers(self, **names: str | None) -> Requests:
         """The same connection, with what a request says beside the user it is for."""
         headed = copy(self)
         said = {f"x-longmind-{name}": value for name, value in names.items() if value is not None}
@@ -88,12 +88,12 @@ class Requests:
     def close(self) -> None:
         self._connection.close()
 
-    def ask(self, method: str, path: str, body: Any = None) -> Answer:
+    def ask(self, method: str, path: str, body: Any = None) -> ServerAnswer:
         sent = {**self._headers, **({} if body is None else {"content-type": "application/json"})}
         try:
             self._connection.request(method, path, None if body is None else json.dumps(body).encode(), sent)
             response = self._connection.getresponse()
-            answer = Answer(response.status, response.read())
+            answer = ServerAnswer(response.status, response.read())
         except (OSError, http.client.HTTPException) as error:
             raise Lost(f"{type(error).__name__}: {error}") from error
         if answer.status >= 500:
@@ -101,18 +101,18 @@ class Requests:
         return answer
 
 
-def over_http(requests: Requests) -> AskIn:
+def ask_over_http(requests: Requests) -> AskIn:
     """Ask a server."""
 
     def ask_in(session: str) -> Ask:
         def ask(path: str, *, as_agent: str | None = None, **given: Any) -> Any:
-            call = operation_calls.over_http(requests.headed(session=session, agent=as_agent))
+            call = operation_calls.make_http_call(requests.add_headers(session=session, agent=as_agent))
             try:
                 return call(
                     operation_calls.BY_PATH[path],
                     {name: value for name, value in given.items() if value is not None or name in _SAID},
                 )
-            except operation_calls.Refused as refusal:
+            except operation_calls.RequestRefused as refusal:
                 raise Refused(str(refusal.args[1].body.decode())) from refusal
 
         return ask

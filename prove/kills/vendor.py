@@ -23,9 +23,9 @@ def environment(url: str) -> dict[str, str]:
 
 
 @contextmanager
-def answering() -> Iterator[str]:
+def serve_answers() -> Iterator[str]:
     """The address of one that answers until the end of the block."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Answering)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _AnswerHandler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -37,7 +37,7 @@ def answering() -> Iterator[str]:
         server.server_close()
 
 
-class _Answering(BaseHTTPRequestHandler):
+class _AnswerHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:

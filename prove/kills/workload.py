@@ -15,7 +15,7 @@ from typing import Any
 
 from prove.kills import journal
 from prove.kills.journal import Entry, History, Journal
-from prove.kills.steps import STEPS, Impossible, Known, Planning, Step
+from prove.kills.steps import STEPS, Known, NothingToDo, Step, StepContext
 
 SESSION = 40
 """How many operations one session of a user has: quotas count by session."""
@@ -52,7 +52,7 @@ def _keys_of(history: History) -> list[str]:
     return keys
 
 
-class Client:
+class UserClient:
     """Somebody who acts for one user, from where the last one was stopped."""
 
     def __init__(self, ask_in: AskIn, folder: Path, user: str, dice: random.Random, *, remote: bool = False) -> None:
@@ -74,13 +74,13 @@ class Client:
         weights = [step.weight for step in self._steps]
         while True:
             step = self._dice.choices(self._steps, weights)[0]
-            with suppress(Impossible):
+            with suppress(NothingToDo):
                 yield self.take(step)
 
     def take(self, step: Step) -> Step:
         """Do one operation, if there is something to do it with."""
         number = self._number
-        given = step.plan(self._asking(number), self.known, self._planning(number))
+        given = step.plan(self._make_ask(number), self.known, self._make_context(number))
         self._number += 1
         return self._do(step, number, given)
 
@@ -93,24 +93,24 @@ class Client:
     def _do(self, step: Step, number: int, given: dict[str, Any]) -> Step:
         self._journal.intend(number, step.name, given)
         try:
-            answer = step.do(self._asking(number), given, journal.token_of(self._journal.user, number))
+            answer = step.do(self._make_ask(number), given, journal.token_of(self._journal.user, number))
         except Refused as refusal:
-            self._journal.refused(number, str(refusal))
+            self._journal.note_refusal(number, str(refusal))
             self.known.forget(given)
         except Lost:
             self.known.forget(given)
             raise
         else:
-            self._journal.answered(number, answer)
+            self._journal.note_answer(number, answer)
             self.known.learn(step.name, number, given, answer)
         return step
 
-    def _asking(self, number: int) -> Ask:
+    def _make_ask(self, number: int) -> Ask:
         return self._ask_in(session_of(number))
 
-    def _planning(self, number: int) -> Planning:
+    def _make_context(self, number: int) -> StepContext:
         user = self._journal.user
-        return Planning(self._dice, journal.token_of(user, number), user, session_of(number))
+        return StepContext(self._dice, journal.token_of(user, number), user, session_of(number))
 
     def close(self) -> None:
         self._journal.close()

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import longmind
-from prove.machines.http_client import Client, client
+from prove.machines.http_client import HttpClient, client
 from prove.machines.nodes import api_node
-from prove.machines.world import API, CLIENT, QUICK, World
+from prove.machines.world import API, CLIENT, QUICK, NetworkWorld
 from prove.section import Check, Plan
 
 ROUNDS = 15
@@ -17,7 +17,7 @@ FULL_ROUNDS = 200
 RATE = 10
 
 
-def run(plan: Plan, world: World) -> Iterator[Check]:
+def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     url, door = world.new_database()
     rounds = FULL_ROUNDS if plan.full else ROUNDS
     whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
@@ -27,13 +27,15 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         for name in API:
             stack.enter_context(api_node(world.lines[name], url, QUICK))
         asking = stack.enter_context(client(world.lines[CLIENT], token))
-        yield _revoked(world, engine, asking, whose, rounds)
-        yield _recalled(world, asking, rounds)
-        yield _blocks(world, asking, rounds)
-        yield _rates(world, asking, engine.keys.create(**whose, rate=f"{RATE}/minute").token)
+        yield _check_revocation(world, engine, asking, whose, rounds)
+        yield _check_recall(world, asking, rounds)
+        yield _check_blocks(world, asking, rounds)
+        yield _check_rates(world, asking, engine.keys.create(**whose, rate=f"{RATE}/minute").token)
 
 
-def _revoked(world: World, engine: longmind.Engine, asking: Client, whose: dict[str, Any], rounds: int) -> Check:
+def _check_revocation(
+    world: NetworkWorld, engine: longmind.Engine, asking: HttpClient, whose: dict[str, Any], rounds: int
+) -> Check:
     late = 0
     for _ in range(rounds):
         key = engine.keys.create(**whose)
@@ -49,7 +51,7 @@ def _revoked(world: World, engine: longmind.Engine, asking: Client, whose: dict[
     )
 
 
-def _recalled(world: World, asking: Client, rounds: int) -> Check:
+def _check_recall(world: NetworkWorld, asking: HttpClient, rounds: int) -> Check:
     """Both nodes have the space in their caches when one of them writes."""
     space = asking.ask(world.lines[API[0]], "POST", "/ai-memory/spaces", {"name": "shared"}).body["id"]
     stale = []
@@ -77,7 +79,7 @@ def _texts(found: Any) -> list[str]:
     return [hit["atom"]["text"] for hit in found["hits"]]
 
 
-def _blocks(world: World, asking: Client, rounds: int) -> Check:
+def _check_blocks(world: NetworkWorld, asking: HttpClient, rounds: int) -> Check:
     """Both nodes are given the same version to replace: one of them may."""
     path, wrong = "/api/v1/memory/blocks/core", []
     made = asking.ask(world.lines[API[0]], "PUT", path, {"content": "0", "expected_updated_at": None})
@@ -103,7 +105,7 @@ def _blocks(world: World, asking: Client, rounds: int) -> Check:
     )
 
 
-def _rates(world: World, asking: Client, token: str) -> Check:
+def _check_rates(world: NetworkWorld, asking: HttpClient, token: str) -> Check:
     admitted = {
         name: sum(asking.ask(world.lines[name], "GET", "/ai-conversations", token=token).good for _ in range(2 * RATE))
         for name in API

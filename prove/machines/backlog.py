@@ -9,7 +9,7 @@ from longmind.events.distill_job import LONG_TERM
 from longmind.recall.embedding_jobs import embed_kind, reindex_kind
 from longmind.store.triggers.rolling_summary import SUMMARISE
 from prove.machines.accounts import Accounts
-from prove.machines.hash_embedder import Words
+from prove.machines.hash_embedder import HashEmbedder
 from prove.machines.slow_job_marks import MARKS
 
 TURNS = 3
@@ -49,7 +49,7 @@ class Backlog:
             self.ctx.conversations.close_conversation(conversation.id)
             self.accounts.acknowledge(f"summary {conversation.id}", "|".join(said))
             self.ctx.jobs.enqueue(SUMMARISE, {"conversationId": conversation.id})
-            self.ctx.jobs.enqueue(reindex_kind(Words.model), {"spaceId": self.space.id})
+            self.ctx.jobs.enqueue(reindex_kind(HashEmbedder.model), {"spaceId": self.space.id})
             self.jobs += 3
 
     def queue_long(self, kind: str) -> None:
@@ -102,11 +102,11 @@ class Backlog:
         for fact in facts:
             self.accounts.acknowledge(f"atom {fact}")
         self.accounts.acknowledge(f"vectors {space.id}", str(TURNS))
-        self.ctx.jobs.enqueue(reindex_kind(Words.model), {"spaceId": space.id})
+        self.ctx.jobs.enqueue(reindex_kind(HashEmbedder.model), {"spaceId": space.id})
 
     def _queue_event_vectors(self, number: int) -> None:
         place = self.ctx.events.at(bucket=f"log-{number}")
         for event in range(TURNS):
             place.record("note", f"Event {number}.{event} {MARKS['event vectors']}.")
         self.accounts.acknowledge(f"event vectors {place.timeline()}", str(TURNS))
-        self.ctx.jobs.enqueue(embed_kind(Words.model), {"timelineId": place.timeline()})
+        self.ctx.jobs.enqueue(embed_kind(HashEmbedder.model), {"timelineId": place.timeline()})

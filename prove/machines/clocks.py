@@ -13,11 +13,11 @@ from typing import Any
 import longmind
 from prove.machines.accounts import faults
 from prove.machines.backlog import Backlog
-from prove.machines.effects import answers, happened
+from prove.machines.effects import answers, list_effects
 from prove.machines.http_client import client
-from prove.machines.nodes import Node, api_node, thinking_worker
+from prove.machines.nodes import NetworkNode, api_node, thinking_worker
 from prove.machines.queue_drain import work_off
-from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
+from prove.machines.world import API, CLIENT, QUICK, WORKERS, NetworkWorld, connect
 from prove.section import Check, Plan
 
 OFF = (300.0, -300.0, 0.0)
@@ -26,12 +26,12 @@ FULL_JOBS = 300
 _CLOSE = 60.0
 
 
-def run(plan: Plan, world: World) -> Iterator[Check]:
+def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     yield _workers(world, FULL_JOBS if plan.full else JOBS)
     yield _nodes(world)
 
 
-def _workers(world: World, jobs: int) -> Check:
+def _workers(world: NetworkWorld, jobs: int) -> Check:
     """Three workers, one ahead, one behind, one right. Nobody dies: no job may be taken twice."""
     url, door = world.new_database()
     with longmind.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
@@ -46,7 +46,7 @@ def _workers(world: World, jobs: int) -> Check:
         began = time.monotonic()
         left = work_off(database, seconds=60 + jobs)
         took = time.monotonic() - began
-        wrong = faults(backlog.accounts, happened(database), answers(database))
+        wrong = faults(backlog.accounts, list_effects(database), answers(database))
         [(stolen,)] = database.execute("SELECT count(*) FROM longmind.jobs WHERE fencing_token > 1")
     return Check(
         "workers whose clocks are five minutes ahead and behind take no job away from one another",
@@ -61,7 +61,7 @@ def _workers(world: World, jobs: int) -> Check:
     )
 
 
-def _nodes(world: World) -> Check:
+def _nodes(world: NetworkWorld) -> Check:
     """Two nodes, the systems of which are ten minutes apart, write in turns."""
     url, door = world.new_database()
     whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
@@ -93,7 +93,7 @@ def _nodes(world: World) -> Check:
     )
 
 
-def _micros_of(worker: Node) -> int:
+def _micros_of(worker: NetworkNode) -> int:
     """What time it was for a worker when it began, which is just now."""
     [at] = (found[1] for line in worker.log if (found := re.search(r"at work at (\d+)", line)))
     return int(at)

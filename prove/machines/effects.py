@@ -11,7 +11,7 @@ import psycopg
 Database = psycopg.Connection[tuple[Any, ...]]
 
 
-def happened(database: Database) -> Iterator[str]:
+def list_effects(database: Database) -> Iterator[str]:
     """The effects that are in the database, each as often as it is there."""
     for (content,) in database.execute("SELECT content FROM longmind.events WHERE content LIKE '%\"job\\_%'"):
         yield f"remark {json.loads(content)[0]['text']}"

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import longmind
 from prove.machines.backlog import Backlog
 from prove.machines.effects import Database
-from prove.machines.job_holders import KINDS, WORKING_AGAIN, in_hand, seconds_until_at_work, who_begins
+from prove.machines.job_holders import KINDS, WORKING_AGAIN, find_held_job, seconds_until_at_work, wait_for_job
 from prove.machines.queue_drain import work_off
-from prove.machines.world import DATABASE, LEASE, WORKERS, World, connect
+from prove.machines.world import DATABASE, LEASE, WORKERS, NetworkWorld, connect
 from prove.section import Check, Plan
 
 
-def run(plan: Plan, world: World) -> Iterator[Check]:
+def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     url, door = world.new_database()
     kinds = list(KINDS) if plan.full else list(KINDS)[:2]
     caught, wrong = [], []
@@ -27,9 +27,9 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         for kind in kinds:
             # Somebody of that name may come again, and is somebody else.
             ada = Backlog(engine, "ada")
-            name = who_begins(workers, ada, kind)
+            name = wait_for_job(workers, ada, kind)
             world.lines.cut(name, DATABASE)
-            caught += in_hand(database, workers[name], kind)
+            caught += find_held_job(database, workers[name], kind)
             _erase(ada)
             time.sleep(LEASE * 1.5)
             world.lines.heal(name)

@@ -17,11 +17,11 @@ from typing import Any
 import longmind
 from prove.machines.accounts import faults
 from prove.machines.backlog import Backlog
-from prove.machines.effects import answers, happened
+from prove.machines.effects import answers, list_effects
 from prove.machines.http_client import client
 from prove.machines.nodes import api_node
 from prove.machines.queue_drain import work_off
-from prove.machines.world import API, CLIENT, DATABASE, QUICK, WORKERS, World, connect
+from prove.machines.world import API, CLIENT, DATABASE, QUICK, WORKERS, NetworkWorld, connect
 from prove.section import Check, Plan
 
 SECONDS = 8.0
@@ -30,7 +30,7 @@ _BURST = (0.05, 0.6)
 _AT_ONCE = 6
 
 
-def run(plan: Plan, world: World) -> Iterator[Check]:
+def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     url, door = world.new_database()
     whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
     statuses: Counter[str] = Counter()
@@ -72,7 +72,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         stands = database.execute(
             "SELECT idempotency_key, event_id FROM longmind.events WHERE idempotency_key LIKE 'flaky %'"
         ).fetchall()
-        there = [*happened(database), *(f"message {key}" for key, _ in stands)]
+        there = [*list_effects(database), *(f"message {key}" for key, _ in stands)]
         stood = {**answers(database), **{f"message {key}": event for key, event in stands}}
         wrong = faults(backlog.accounts, there, stood)
         # None of them waits as long as a burst where no burst was in its way.
@@ -91,7 +91,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
 
 
 @contextmanager
-def _flaky(world: World, dice: random.Random) -> Iterator[list[str]]:
+def _flaky(world: NetworkWorld, dice: random.Random) -> Iterator[list[str]]:
     """Break a line to the database, any of them and either way, and mend it a moment later, all the time."""
     over, bursts = threading.Event(), list[str]()
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 
-class Words:
+class HashEmbedder:
     model = "prove:words"
     dimension = 8
 

@@ -11,11 +11,11 @@ from itertools import count
 from typing import Any
 
 from prove.machines.network import Machine
-from prove.machines.nodes import PORT, Node, running
+from prove.machines.nodes import PORT, NetworkNode, running
 
 
 @dataclass(frozen=True)
-class Answer:
+class NodeAnswer:
     """What came of a request; status 0 when there was no answer at all."""
 
     status: int
@@ -37,14 +37,14 @@ class Answer:
         return self.good or (isinstance(self.body, dict) and {"type", "detail", "status"} <= self.body.keys())
 
 
-class Client:
+class HttpClient:
     """Sends requests from its machine to the nodes, as many at a time as are asked for."""
 
-    def __init__(self, node: Node, token: str) -> None:
+    def __init__(self, node: NetworkNode, token: str) -> None:
         self._node = node
         self.token = token
         self._numbers = count()
-        self._waiting: dict[int, Future[Answer]] = {}
+        self._waiting: dict[int, Future[NodeAnswer]] = {}
         self._writing = threading.Lock()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -58,7 +58,7 @@ class Client:
         key: str | None = None,
         seconds: float = 30.0,
         token: str | None = None,
-    ) -> Future[Answer]:
+    ) -> Future[NodeAnswer]:
         """Ask, and go on; the answer comes in time."""
         number = next(self._numbers)
         request = {
@@ -71,13 +71,13 @@ class Client:
             "token": token or self.token,
             "seconds": seconds,
         }
-        future: Future[Answer] = Future()
+        future: Future[NodeAnswer] = Future()
         with self._writing:
             self._waiting[number] = future
             self._node.tell(request)
         return future
 
-    def ask(self, *arguments: Any, **options: Any) -> Answer:
+    def ask(self, *arguments: Any, **options: Any) -> NodeAnswer:
         return self.send(*arguments, **options).result(90)
 
     def _listen(self) -> None:
@@ -85,10 +85,10 @@ class Client:
             told = self._node.hear(3600)
             if told is None:
                 return
-            self._waiting.pop(told.pop("id")).set_result(Answer(**told))
+            self._waiting.pop(told.pop("id")).set_result(NodeAnswer(**told))
 
 
 @contextmanager
-def client(machine: Machine, token: str) -> Iterator[Client]:
-    with running(Node(machine, ("-m", "prove.machines.client"), {})) as node:
-        yield Client(node, token)
+def client(machine: Machine, token: str) -> Iterator[HttpClient]:
+    with running(NetworkNode(machine, ("-m", "prove.machines.client"), {})) as node:
+        yield HttpClient(node, token)

@@ -6,7 +6,7 @@ import time
 
 from prove.machines.backlog import Backlog
 from prove.machines.effects import Database
-from prove.machines.nodes import Node
+from prove.machines.nodes import NetworkNode
 
 KINDS = {
     "distillation": "events.distill_long_term",
@@ -23,7 +23,7 @@ WORKING_AGAIN = 20.0
 """Seconds within which a worker whose line is mended has to begin with a job."""
 
 
-def who_begins(workers: dict[str, Node], backlog: Backlog, kind: str) -> str:
+def wait_for_job(workers: dict[str, NetworkNode], backlog: Backlog, kind: str) -> str:
     """Which of them is in the middle of a job of this kind; of a slow remark, in the transaction that ends it."""
     wanted = "transaction" if kind == "slow-remark" else kind
     for node in workers.values():
@@ -39,7 +39,7 @@ def who_begins(workers: dict[str, Node], backlog: Backlog, kind: str) -> str:
     raise RuntimeError(f"nobody does jobs of the kind {kind}")
 
 
-def in_hand(database: Database, node: Node, kind: str) -> list[tuple[str, str, int]]:
+def find_held_job(database: Database, node: NetworkNode, kind: str) -> list[tuple[str, str, int]]:
     """The job of this kind that the worker has and has not ended: if there is none, it was quicker than the cut."""
     rows = database.execute(
         "SELECT id, fencing_token FROM longmind.jobs "
@@ -49,7 +49,7 @@ def in_hand(database: Database, node: Node, kind: str) -> list[tuple[str, str, i
     return [(kind, job, token) for job, token in rows]
 
 
-def seconds_until_at_work(node: Node, backlog: Backlog) -> float:
+def seconds_until_at_work(node: NetworkNode, backlog: Backlog) -> float:
     node.forget_said()
     began = time.monotonic()
     while time.monotonic() - began <= WORKING_AGAIN:

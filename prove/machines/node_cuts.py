@@ -12,10 +12,10 @@ import psycopg
 
 import longmind
 from prove.machines.accounts import Accounts, faults
-from prove.machines.http_client import Answer, Client, client
+from prove.machines.http_client import HttpClient, NodeAnswer, client
 from prove.machines.network import Network
 from prove.machines.nodes import api_node
-from prove.machines.world import API, CLIENT, DATABASE, QUICK, SILENCE, World, connect
+from prove.machines.world import API, CLIENT, DATABASE, QUICK, SILENCE, NetworkWorld, connect
 from prove.section import Check, Plan
 
 MANNERS: dict[str, Callable[[Network, str], None]] = {
@@ -33,7 +33,7 @@ LONGEST = 2 * SILENCE + 9.0
 
 
 @dataclass
-class Tally:
+class CutTally:
     accounts: Accounts = field(default_factory=Accounts)
     refused: Counter[str] = field(default_factory=Counter)
     unclean: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Tally:
     slowest: float = 0.0
     retried: int = 0
 
-    def look_at(self, answer: Answer) -> None:
+    def look_at(self, answer: NodeAnswer) -> None:
         if not answer.good:
             self.refused[str(answer.status) if answer.status else answer.error] += 1
             # How long it took is the node's doing only where it answered.
@@ -51,7 +51,7 @@ class Tally:
             self.unclean.append(f"{answer.status}: {answer.body!r:.200}")
 
 
-def run(plan: Plan, world: World) -> Iterator[Check]:
+def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     url, door = world.new_database()
     with longmind.open(door, embedder=None) as engine:
         whose: dict[str, Any] = {"tenant_id": "acme", "app_id": "prove", "user_id": "ada"}
@@ -69,11 +69,11 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
 
 
 def _nodes_cut(
-    plan: Plan, world: World, asking: Client, path: str, database: psycopg.Connection[tuple[Any, ...]]
+    plan: Plan, world: NetworkWorld, asking: HttpClient, path: str, database: psycopg.Connection[tuple[Any, ...]]
 ) -> Check:
     dice = plan.dice("node cuts")
-    tally, cuts = Tally(), Counter[str]()
-    until = time.monotonic() + plan.left() * 0.4
+    tally, cuts = CutTally(), Counter[str]()
+    until = time.monotonic() + plan.seconds_left() * 0.4
     while not cuts or (min(cuts[each] for each in MANNERS) < FULL_ROUNDS if plan.full else time.monotonic() < until):
         manner = min(MANNERS, key=lambda each: cuts[each])
         name, other = dice.sample(API, 2)
@@ -126,7 +126,9 @@ def _nodes_cut(
     )
 
 
-def _settle(world: World, asking: Client, path: str, key: str, first: Answer, other: str, tally: Tally) -> None:
+def _settle(
+    world: NetworkWorld, asking: HttpClient, path: str, key: str, first: NodeAnswer, other: str, tally: CutTally
+) -> None:
     tally.look_at(first)
     answer = first
     while not answer.good:
@@ -136,7 +138,7 @@ def _settle(world: World, asking: Client, path: str, key: str, first: Answer, ot
     tally.accounts.acknowledge(f"message {key}", answer.body["id"])
 
 
-def _works_again(world: World, asking: Client, name: str, seconds: float = 30.0) -> float:
+def _works_again(world: NetworkWorld, asking: HttpClient, name: str, seconds: float = 30.0) -> float:
     began = time.monotonic()
     while asking.ask(world.lines[name], "GET", "/readyz", seconds=5).status != 200:
         if time.monotonic() - began > seconds:
@@ -145,7 +147,9 @@ def _works_again(world: World, asking: Client, name: str, seconds: float = 30.0)
     return time.monotonic() - began
 
 
-def _database_cut(world: World, asking: Client, path: str, database: psycopg.Connection[tuple[Any, ...]]) -> Check:
+def _database_cut(
+    world: NetworkWorld, asking: HttpClient, path: str, database: psycopg.Connection[tuple[Any, ...]]
+) -> Check:
     """Cut PostgreSQL off from everybody."""
     for name in API:
         world.lines.cut(name, DATABASE)

@@ -32,7 +32,7 @@ runpy.run_module("longmind.cli", run_name="__main__")
 """
 
 
-class Node:
+class NetworkNode:
     """A process on a machine: what it logs, and the lines of JSON that it says."""
 
     def __init__(self, machine: Machine, arguments: tuple[str, ...], settings: dict[str, str]) -> None:
@@ -105,31 +105,31 @@ class Node:
 
 
 @contextmanager
-def api_node(machine: Machine, url: str, settings: dict[str, str], clock_off: float = 0.0) -> Iterator[Node]:
+def api_node(machine: Machine, url: str, settings: dict[str, str], clock_off: float = 0.0) -> Iterator[NetworkNode]:
     """`longmind serve` on a machine, reachable by the others, on which the time may be wrong by so many seconds."""
     program = ("-c", _WRONG_TIME.format(int(clock_off * 10**9))) if clock_off else ("-m", "longmind.cli")
     arguments = (*program, "serve", "--host", machine.address, "--port", str(PORT), "--workers", "0")
-    with running(Node(machine, arguments, {"LONGMIND_URL": url, **settings})) as node:
+    with running(NetworkNode(machine, arguments, {"LONGMIND_URL": url, **settings})) as node:
         yield node
 
 
 @contextmanager
-def worker_node(machine: Machine, url: str, settings: dict[str, str]) -> Iterator[Node]:
+def worker_node(machine: Machine, url: str, settings: dict[str, str]) -> Iterator[NetworkNode]:
     """`longmind worker` on a machine."""
-    with running(Node(machine, ("-m", "longmind.cli", "worker"), {"LONGMIND_URL": url, **settings})) as node:
+    with running(NetworkNode(machine, ("-m", "longmind.cli", "worker"), {"LONGMIND_URL": url, **settings})) as node:
         yield node
 
 
 @contextmanager
-def thinking_worker(machine: Machine, url: str, settings: dict[str, str], *options: str) -> Iterator[Node]:
+def thinking_worker(machine: Machine, url: str, settings: dict[str, str], *options: str) -> Iterator[NetworkNode]:
     """A worker that thinks for a while over each job, and says when it begins with one."""
     arguments = ("-m", "prove.machines.worker", *options)
-    with running(Node(machine, arguments, {"LONGMIND_URL": url, **settings})) as node:
+    with running(NetworkNode(machine, arguments, {"LONGMIND_URL": url, **settings})) as node:
         yield node
 
 
 @contextmanager
-def running(node: Node) -> Iterator[Node]:
+def running(node: NetworkNode) -> Iterator[NetworkNode]:
     try:
         node.wait_until_ready()
         yield node

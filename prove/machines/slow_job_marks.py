@@ -15,7 +15,7 @@ MARKS = {
 """What each kind of thinking is called, and what is said in the texts that it is done slowly over."""
 
 
-def marked(texts: Iterable[str], *kinds: str) -> str | None:
+def find_mark(texts: Iterable[str], *kinds: str) -> str | None:
     """Which of these kinds of thinking the texts ask for."""
     said = list(texts)
     return next((kind for kind in kinds if any(MARKS[kind] in text for text in said)), None)

@@ -18,10 +18,10 @@ import psutil
 import psycopg
 
 import longmind
-from prove.machines.nodes import PORT, Node, api_node, running, thinking_worker, worker_node
+from prove.machines.nodes import PORT, NetworkNode, api_node, running, thinking_worker, worker_node
 from prove.machines.queue_drain import work_off
-from prove.machines.world import API, CLIENT, QUICK, WORKERS, World, connect
-from prove.section import Check, Plan, skipped
+from prove.machines.world import API, CLIENT, QUICK, WORKERS, NetworkWorld, connect
+from prove.section import Check, Plan, skip_check
 
 COUNTS = (1, 2, 4)
 EXTRACTIONS = 60
@@ -39,20 +39,20 @@ _MANY_WAITS = 0.5
 """A job for which others wait half of the time would be a limit that no further machine lifts."""
 
 
-def run(plan: Plan, world: World) -> Iterator[Check]:
+def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     measures: tuple[Callable[[], Check], ...] = (
-        lambda: _waiting(world, FULL_WAITING_JOBS if plan.full else WAITING_JOBS),
-        lambda: _extracting(world, FULL_EXTRACTIONS if plan.full else EXTRACTIONS),
-        lambda: _requests(world, 30.0 if plan.full else 8.0),
+        lambda: _measure_waiting(world, FULL_WAITING_JOBS if plan.full else WAITING_JOBS),
+        lambda: _measure_extraction(world, FULL_EXTRACTIONS if plan.full else EXTRACTIONS),
+        lambda: _measure_requests(world, 30.0 if plan.full else 8.0),
     )
     for measure in measures:
-        if plan.left() <= 0:
-            yield skipped("throughput with more workers and nodes", "there was no time left for it")
+        if plan.seconds_left() <= 0:
+            yield skip_check("throughput with more workers and nodes", "there was no time left for it")
             return
         yield measure()
 
 
-def _waiting(world: World, jobs: int) -> Check:
+def _measure_waiting(world: NetworkWorld, jobs: int) -> Check:
     """Jobs that wait 50 ms each, as for a model: on idle cores, twice the workers do nearly twice as many."""
     measured = {}
     for count in COUNTS:
@@ -70,12 +70,17 @@ def _waiting(world: World, jobs: int) -> Check:
         f"jobs that wait for a model: with more workers one costs less than {_MORE_COST} times, and locks hold up none "
         "for half of the time",
         passed=max(costs) <= _MORE_COST * costs[0] and _no_lock_limits(measured),
-        figures={"jobs": jobs, "cores": os.cpu_count(), "ratio to 1 worker": _ratios(measured), **_told(measured)},
+        figures={
+            "jobs": jobs,
+            "cores": os.cpu_count(),
+            "ratio to 1 worker": _ratios(measured),
+            **_group_by_metric(measured),
+        },
         detail="a job costs more where more workers do them, or they wait for locks",
     )
 
 
-def _extracting(world: World, jobs: int) -> Check:
+def _measure_extraction(world: NetworkWorld, jobs: int) -> Check:
     """Extraction by rules with `longmind worker`: all processor, so that the cores are the limit."""
     measured = {}
     for count in COUNTS:
@@ -95,13 +100,13 @@ def _extracting(world: World, jobs: int) -> Check:
             "jobs": jobs,
             "cores": os.cpu_count(),
             "ratio to 1 worker": _ratios(measured),
-            **_told(measured),
+            **_group_by_metric(measured),
         },
         detail="a job costs more where more workers do them, or they wait for locks",
     )
 
 
-def _requests(world: World, seconds: float) -> Check:
+def _measure_requests(world: NetworkWorld, seconds: float) -> Check:
     """Appends and recalls from many clients at once, on one node and on two."""
     measured = {}
     for count in (1, 2):
@@ -111,12 +116,14 @@ def _requests(world: World, seconds: float) -> Check:
         with ExitStack() as stack:
             nodes = [stack.enter_context(api_node(world.lines[name], url, QUICK)) for name in API[:count]]
             order = {"nodes": [f"{node.machine.address}:{PORT}" for node in nodes], "clients": clients}
-            generator = stack.enter_context(running(Node(world.lines[CLIENT], ("-m", "prove.machines.load"), QUICK)))
+            generator = stack.enter_context(
+                running(NetworkNode(world.lines[CLIENT], ("-m", "prove.machines.load"), QUICK))
+            )
             with connect(door) as database:
                 before = _processor_seconds(world, nodes)
                 watch = _Watch(database)
                 generator.tell({**order, "seconds": seconds})
-                told = _watched(generator, watch, seconds)
+                told = _watch_clients(generator, watch, seconds)
             used = _processor_seconds(world, nodes) - before
             measured[count] = {
                 "per second": told["requests"] / told["elapsed"],
@@ -131,7 +138,12 @@ def _requests(world: World, seconds: float) -> Check:
         f"requests: with two nodes one costs less than {_MORE_COST} times the processor time, so that the cores limit "
         "them, and locks hold up none for half of the time",
         passed=min(asked) > 0 and costs[1] <= _MORE_COST * costs[0] and _no_lock_limits(measured) and not refused,
-        figures={"clients": CLIENTS, "cores": os.cpu_count(), "ratio to 1 node": _ratios(measured), **_told(measured)},
+        figures={
+            "clients": CLIENTS,
+            "cores": os.cpu_count(),
+            "ratio to 1 node": _ratios(measured),
+            **_group_by_metric(measured),
+        },
         detail=f"a request costs more where there are two nodes, or some were refused ({refused})",
     )
 
@@ -157,7 +169,7 @@ class _Watch:
 
 
 def _let_go(
-    world: World, database: psycopg.Connection[tuple[Any, ...]], workers: list[Node], jobs: int
+    world: NetworkWorld, database: psycopg.Connection[tuple[Any, ...]], workers: list[NetworkNode], jobs: int
 ) -> dict[str, float]:
     """Let the jobs that were held back be due, and measure until the last is done."""
     before, watch, began = _processor_seconds(world, workers), _Watch(database), time.monotonic()
@@ -191,7 +203,7 @@ def _warm_up(database: psycopg.Connection[tuple[Any, ...]], jobs: int, seconds: 
         time.sleep(0.05)
 
 
-def _watched(generator: Node, watch: _Watch, seconds: float) -> Any:
+def _watch_clients(generator: NetworkNode, watch: _Watch, seconds: float) -> Any:
     deadline = time.monotonic() + seconds + 60
     while time.monotonic() < deadline:
         watch.look()
@@ -200,7 +212,7 @@ def _watched(generator: Node, watch: _Watch, seconds: float) -> Any:
     raise RuntimeError("the clients did not come to an end")
 
 
-def _processor_seconds(world: World, nodes: list[Node]) -> float:
+def _processor_seconds(world: NetworkWorld, nodes: list[NetworkNode]) -> float:
     """Of the nodes, and of PostgreSQL with all that it has started, also what has ended."""
     server = psutil.Process(world.server.pid)
     used = sum(server.cpu_times()[:4])
@@ -220,7 +232,7 @@ def _ratios(measured: dict[int, dict[str, float]]) -> dict[str, float]:
     return {str(count): round(each["per second"] / one, 2) for count, each in measured.items()}
 
 
-def _told(measured: dict[int, dict[str, float]]) -> dict[str, dict[str, float]]:
+def _group_by_metric(measured: dict[int, dict[str, float]]) -> dict[str, dict[str, float]]:
     names = measured[1]
     return {name: {str(count): round(each[name], 2) for count, each in measured.items()} for name in names}
 

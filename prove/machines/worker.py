@@ -24,8 +24,8 @@ from longmind.server.observability.logs import set_up_logs
 from longmind.store.database import Transaction
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
-from prove.machines.hash_embedder import Words
-from prove.machines.slow_job_marks import marked
+from prove.machines.hash_embedder import HashEmbedder
+from prove.machines.slow_job_marks import find_mark
 
 
 class Thoughts:
@@ -40,7 +40,7 @@ class Thoughts:
         time.sleep(self._long if long else self._seconds)
 
     def think_over(self, texts: Iterable[str], *kinds: str) -> None:
-        found = marked(texts, *kinds)
+        found = find_mark(texts, *kinds)
         self.think(found or f"short {kinds[0]}", long=found is not None)
 
 
@@ -70,11 +70,11 @@ class Verbatim(Thoughts):
         return "|".join([*filter(None, [earlier]), *(message.text for message in messages)])[-limit:]
 
 
-class SlowWords(Words, Thoughts):
+class SlowWords(HashEmbedder, Thoughts):
     """An embedder that takes long over what is marked for it, and no time over anything else."""
 
     def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
-        if found := marked(texts, "vectors", "event vectors"):
+        if found := find_mark(texts, "vectors", "event vectors"):
             self.think(found, long=True)
         return super().embed_texts(texts)
 

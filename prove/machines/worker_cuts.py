@@ -12,13 +12,13 @@ from typing import Any
 import longmind
 from prove.machines.accounts import faults
 from prove.machines.backlog import Backlog
-from prove.machines.effects import Database, answers, happened
-from prove.machines.hash_embedder import Words
-from prove.machines.job_holders import KINDS, WORKING_AGAIN, in_hand, seconds_until_at_work, who_begins
+from prove.machines.effects import Database, answers, list_effects
+from prove.machines.hash_embedder import HashEmbedder
+from prove.machines.job_holders import KINDS, WORKING_AGAIN, find_held_job, seconds_until_at_work, wait_for_job
 from prove.machines.network import Network
 from prove.machines.queue_drain import work_off
-from prove.machines.world import DATABASE, LEASE, SILENCE, WORKERS, World, connect
-from prove.section import Check, Plan, skipped
+from prove.machines.world import DATABASE, LEASE, SILENCE, WORKERS, NetworkWorld, connect
+from prove.section import Check, Plan, skip_check
 
 MANNERS: dict[str, Callable[[Network, str], None]] = {
     "unplugged": lambda lines, name: lines.unplug(name),
@@ -52,7 +52,7 @@ class Cuts:
         count = sum(self.manners.values())
         return list(KINDS)[count % len(KINDS)], list(MANNERS)[(count + count // len(KINDS)) % len(MANNERS)]
 
-    def reached(self) -> bool:
+    def is_complete(self) -> bool:
         return (
             len(self.together) == len(KINDS) * len(MANNERS)
             and min(self.manners[manner] for manner in MANNERS) >= FULL_ROUNDS
@@ -69,7 +69,7 @@ class Cuts:
         }
 
 
-def run(plan: Plan, world: World) -> Iterator[Check]:
+def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     """Cut one after the other off, until the time for it is over, and settle the accounts at the end."""
     url, door = world.new_database()
     dice = plan.dice("worker cuts")
@@ -80,17 +80,17 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         world.workers(url, WORKERS[:3]) as workers,
     ):
         backlog = Backlog(engine)
-        until = time.monotonic() + plan.left() * 0.25
-        while not cuts.reached() if plan.full else not cuts.manners or time.monotonic() < until:
+        until = time.monotonic() + plan.seconds_left() * 0.25
+        while not cuts.is_complete() if plan.full else not cuts.manners or time.monotonic() < until:
             kind, manner = cuts.next()
             backlog.queue_conversations(2)
             backlog.queue_remarks(10)
             backlog.queue_remarks(4, "slow-remark")
-            name = who_begins(workers, backlog, kind)
+            name = wait_for_job(workers, backlog, kind)
             MANNERS[manner](world.lines, name)
             cuts.manners[manner] += 1
             cuts.together.add((kind, manner))
-            cuts.in_the_middle += in_hand(database, workers[name], kind)
+            cuts.in_the_middle += find_held_job(database, workers[name], kind)
             # Long enough for another to take the job over; every second time, for the server to give the line up too.
             time.sleep(dice.choice((LEASE * 1.5, _LONG)))
             world.lines.plug_in(name)
@@ -100,11 +100,11 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
             if waited > WORKING_AGAIN:
                 cuts.silent.append(f"{name} after it was {manner}")
         left = work_off(database, seconds=90)
-        wrong = faults(backlog.accounts, happened(database), answers(database))
+        wrong = faults(backlog.accounts, list_effects(database), answers(database))
         refused = sum(node.count_logged("_Refused") for node in workers.values())
         taken_twice = _one(database, "SELECT count(*) FROM longmind.jobs WHERE fencing_token > 1")
         figures = cuts.figures(database)
-        with longmind.open(door, embedder=Words()) as looking:
+        with longmind.open(door, embedder=HashEmbedder()) as looking:
             without_vector = looking.reindex()
     yield Check(
         "each job of a worker that was cut off has one effect: extraction, sleep-time memory, distillation, summaries, "
@@ -115,7 +115,9 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
         or "no cut fell into the middle of a job",
     )
     if missing := set(KINDS) - figures["of kind"].keys():
-        yield skipped(f"a worker is cut off in the middle of: {', '.join(sorted(missing))}", "there was no time for it")
+        yield skip_check(
+            f"a worker is cut off in the middle of: {', '.join(sorted(missing))}", "there was no time for it"
+        )
     yield Check(
         "a worker that comes back late is refused, and its job is what the other one made of it",
         passed=refused > 0 and taken_twice > 0,
@@ -132,7 +134,7 @@ def run(plan: Plan, world: World) -> Iterator[Check]:
     )
 
 
-def a_vanished_transaction(world: World) -> Iterator[Check]:
+def check_vanished_transaction(world: NetworkWorld) -> Iterator[Check]:
     """What a worker has locked when it vanishes must not hold up the others for long."""
     longest = LEASE + 4 * SILENCE
     url, door = world.new_database()
@@ -142,7 +144,7 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
         world.workers(url, WORKERS[:2], "--open", str(OPEN)) as workers,
     ):
         backlog = Backlog(engine)
-        victim = who_begins(workers, backlog, "slow-remark")
+        victim = wait_for_job(workers, backlog, "slow-remark")
         world.lines.cut(victim, DATABASE)
         began = time.monotonic()
         # Long after its transaction would have ended by itself, by what the worker says.
@@ -151,7 +153,7 @@ def a_vanished_transaction(world: World) -> Iterator[Check]:
         backlog.queue_remarks(3)
         left = work_off(database, seconds=60)
         took = time.monotonic() - began
-        wrong = faults(backlog.accounts, happened(database))
+        wrong = faults(backlog.accounts, list_effects(database))
         world.lines.heal(victim)
     yield Check(
         "what a worker that vanished in a transaction has locked is free after its lease and a few silence_seconds",

@@ -11,7 +11,7 @@ import psycopg
 import longmind
 from harness.postgres import PostgresServer
 from prove.machines.network import Network, network
-from prove.machines.nodes import Node, thinking_worker
+from prove.machines.nodes import NetworkNode, thinking_worker
 
 DATABASE = "db"
 CLIENT = "client"
@@ -32,7 +32,7 @@ QUICK = {
 }
 
 
-class World:
+class NetworkWorld:
     """All of it, and a door to the database that no cut closes: its unix socket."""
 
     def __init__(self, lines: Network, server: PostgresServer) -> None:
@@ -50,15 +50,15 @@ class World:
         return self.server.url(name), self.server.local_url(name)
 
     @contextmanager
-    def workers(self, url: str, names: tuple[str, ...], *options: str) -> Iterator[dict[str, Node]]:
+    def workers(self, url: str, names: tuple[str, ...], *options: str) -> Iterator[dict[str, NetworkNode]]:
         with ExitStack() as stack:
             yield {name: stack.enter_context(thinking_worker(self.lines[name], url, QUICK, *options)) for name in names}
 
 
 @contextmanager
-def world() -> Iterator[World]:
+def world() -> Iterator[NetworkWorld]:
     with network(DATABASE, CLIENT, *API, *WORKERS) as lines, PostgresServer(machine=lines[DATABASE]) as server:
-        yield World(lines, server)
+        yield NetworkWorld(lines, server)
 
 
 def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:

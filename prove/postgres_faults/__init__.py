@@ -8,14 +8,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from prove.postgres_faults.comparison import Operation, counts, effects, followed, orders, subscribed
-from prove.postgres_faults.crews import ENGINES, Crew, Report, Struck, events_of_marks, what_is_there
-from prove.postgres_faults.faults import FAULTS, Fault, World, await_replica, fail_over
-from prove.postgres_faults.nodes import Node, first_node
-from prove.postgres_faults.pools import exhausted_pool, stopped_client
+from prove.postgres_faults.comparison import (
+    CallerOperation,
+    compare_counts,
+    compare_effects,
+    compare_follower,
+    compare_orders,
+    compare_subscriber,
+)
+from prove.postgres_faults.crews import ENGINES, Crew, FaultRun, Report, events_of_marks, read_effects
+from prove.postgres_faults.faults import FAULTS, Fault, FaultWorld, await_replica, fail_over
+from prove.postgres_faults.nodes import PostgresNode, first_node
+from prove.postgres_faults.pools import check_exhausted_pool, check_stopped_client
 from prove.postgres_faults.proxy import Proxy
 from prove.postgres_faults.workload import LIMITS
-from prove.section import Check, Plan, Section, skipped
+from prove.section import Check, Plan, Section, skip_check
 
 _ROUNDS_IN_FULL = 5
 _SECONDS_LEFT_FOR_FAILOVERS = 30.0
@@ -25,14 +32,14 @@ _LONGEST_CALL = LIMITS["busy_timeout_seconds"] + LIMITS["answer_timeout_seconds"
 
 def run(plan: Plan) -> Iterator[Check]:
     if "postgresql" not in plan.engines:
-        yield skipped("PostgreSQL's faults harm nobody", "PostgreSQL was not among the engines asked for.")
+        yield skip_check("PostgreSQL's faults harm nobody", "PostgreSQL was not among the engines asked for.")
         return
     with first_node() as primary:
-        yield exhausted_pool(primary)
-        yield stopped_client(primary)
+        yield check_exhausted_pool(primary)
+        yield check_stopped_client(primary)
         replica = primary.replica("second")
         try:
-            world = World(primary, replica, Proxy(("127.0.0.1", primary.port)), plan.dice("faults"))
+            world = FaultWorld(primary, replica, Proxy(("127.0.0.1", primary.port)), plan.dice("faults"))
             yield from _one_address(plan, world)
             # What was the primary is made anew, as a copy of who has taken over.
             world.replica.remove()
@@ -44,7 +51,7 @@ def run(plan: Plan) -> Iterator[Check]:
                 node.remove()
 
 
-def _one_address(plan: Plan, world: World) -> Iterator[Check]:
+def _one_address(plan: Plan, world: FaultWorld) -> Iterator[Check]:
     """Everything, over a way that can be cut and led elsewhere."""
     crew = Crew(1, world.node.url(str(world.proxy.port)), plan.folder, plan.seed)
     *faults, last = FAULTS
@@ -52,37 +59,37 @@ def _one_address(plan: Plan, world: World) -> Iterator[Check]:
     left_out: list[Fault] = []
     with crew.at_work(world):
         for fault in faults * rounds:
-            if plan.left() < _SECONDS_LEFT_FOR_FAILOVERS:
+            if plan.seconds_left() < _SECONDS_LEFT_FOR_FAILOVERS:
                 left_out.append(fault)
             else:
                 crew.strike(world, fault)
         crew.strike(world, last)
-    yield from _told(crew, world.node, "over one address")
-    yield from (skipped(f"After {fault.name}, everybody goes on by themselves", "no time") for fault in left_out)
+    yield from _make_claims(crew, world.node, "over one address")
+    yield from (skip_check(f"After {fault.name}, everybody goes on by themselves", "no time") for fault in left_out)
 
 
-def _several_addresses(plan: Plan, world: World) -> Iterator[Check]:
+def _several_addresses(plan: Plan, world: FaultWorld) -> Iterator[Check]:
     """A list of servers in the address, of which the driver takes the one that can be written."""
     ports = f"{world.node.port},{world.replica.port}"
     crew = Crew(2, world.node.url(ports, target_session_attrs="read-write"), plan.folder, plan.seed)
     await_replica(world)
     with crew.at_work(world):
         crew.strike(world, Fault("a failover along a list of addresses", fail_over))
-    yield from _told(crew, world.node, "over a list of addresses")
+    yield from _make_claims(crew, world.node, "over a list of addresses")
 
 
-def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
+def _make_claims(crew: Crew, node: PostgresNode, how: str) -> Iterator[Check]:
     """The claims, and what speaks against them."""
     report = crew.report
     for struck in report.struck:
         yield recovery(struck, report)
-    there, ledger, counter, jobs = what_is_there(node, crew.name)
+    there, ledger, counter, jobs = read_effects(node, crew.name)
     operations = [each for each in report.operations if each.kind != "count"]
-    done = [Operation("effect", f"#effect:{mark.strip('#')}#", "done") for mark in jobs]
+    done = [CallerOperation("effect", f"#effect:{mark.strip('#')}#", "done") for mark in jobs]
     against = [
-        *effects(chain(operations, done), there),
-        *orders(there),
-        *counts(report.operations, "count", counter),
+        *compare_effects(chain(operations, done), there),
+        *compare_orders(there),
+        *compare_counts(report.operations, "count", counter),
     ]
     told: Counter[str] = Counter(each.outcome for each in report.operations)
     repeated = sum(each.attempts > 1 for each in operations)
@@ -99,13 +106,13 @@ def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
     )
     yield _check(
         f"A follower misses nothing, and is told nothing twice or out of order ({how})",
-        list(followed(report.seen, ledger)),
+        list(compare_follower(report.seen, ledger)),
         {"changes": len(report.seen)},
     )
     events = events_of_marks(node)
     yield _check(
         f"A subscriber is told of what its process has committed, once, and of nothing else ({how})",
-        [problem for journal, heard in report.heard for problem in subscribed(journal, heard, ledger, events)],
+        [problem for journal, heard in report.heard for problem in compare_subscriber(journal, heard, ledger, events)],
         {"changes": sum(len(heard) for _, heard in report.heard)},
     )
     yield _check(
@@ -118,7 +125,7 @@ def _told(crew: Crew, node: Node, how: str) -> Iterator[Check]:
     )
 
 
-def recovery(struck: Struck, report: Report) -> Check:
+def recovery(struck: FaultRun, report: Report) -> Check:
     """Everybody has written again, and /readyz has told of the fault where it had to, and of its end."""
     during = [status for at, status in report.readiness if struck.began <= at <= struck.healed + (struck.seconds or 0)]
     back = [at for at, status in report.readiness if at > struck.healed and status == 200]

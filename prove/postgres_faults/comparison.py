@@ -11,7 +11,7 @@ Outcome = Literal["done", "refused", "unknown", "improper"]
 """What a caller was told: it is done; it was not done; nobody knows; or something that is no proper answer."""
 
 
-class Operation(NamedTuple):
+class CallerOperation(NamedTuple):
     """One thing that somebody wanted, and how it ended for them."""
 
     kind: str
@@ -32,7 +32,7 @@ class Ledger(NamedTuple):
     sequences: Mapping[str, Sequence[int]]
 
 
-def effects(operations: Iterable[Operation], there: Ledger) -> Iterator[str]:
+def compare_effects(operations: Iterable[CallerOperation], there: Ledger) -> Iterator[str]:
     """What is there but should not be, and what should be there and is not."""
     known = set()
     for each in operations:
@@ -50,14 +50,14 @@ def effects(operations: Iterable[Operation], there: Ledger) -> Iterator[str]:
         yield f"{mark} is there, and nobody asked for it"
 
 
-def orders(there: Ledger) -> Iterator[str]:
+def compare_orders(there: Ledger) -> Iterator[str]:
     """Conversations whose messages are not numbered one after another."""
     for conversation, numbers in there.sequences.items():
         if sorted(numbers) != list(range(1, len(numbers) + 1)):
             yield f"{conversation} has messages with numbers that repeat or leave gaps"
 
 
-def counts(operations: Iterable[Operation], kind: str, found: int) -> Iterator[str]:
+def compare_counts(operations: Iterable[CallerOperation], kind: str, found: int) -> Iterator[str]:
     """A counter that each operation of a kind raises by one, seen as a whole."""
     counted = [each for each in operations if each.kind == kind]
     yield from (f"{each.mark} ended with {each.error}" for each in counted if each.outcome == "improper")
@@ -67,8 +67,11 @@ def counts(operations: Iterable[Operation], kind: str, found: int) -> Iterator[s
         yield f"the counter of {kind} stands at {found}, and must be between {least} and {most}"
 
 
-def subscribed(
-    operations: Iterable[Operation], heard: Sequence[str], ledger: Sequence[tuple[int, str]], events: Mapping[str, str]
+def compare_subscriber(
+    operations: Iterable[CallerOperation],
+    heard: Sequence[str],
+    ledger: Sequence[tuple[int, str]],
+    events: Mapping[str, str],
 ) -> Iterator[str]:
     """What the subscriber of a process was told against what that process did: of each commit once, of nothing else."""
     if twice := [event_id for event_id, times in Counter(heard).items() if times > 1]:
@@ -83,7 +86,7 @@ def subscribed(
             yield f"the subscriber was not told of {each.mark}"
 
 
-def followed(seen: Sequence[tuple[int, str]], ledger: Sequence[tuple[int, str]]) -> Iterator[str]:
+def compare_follower(seen: Sequence[tuple[int, str]], ledger: Sequence[tuple[int, str]]) -> Iterator[str]:
     """A follower's way against the ledger: each change once, in the order of the ledger, and none left out."""
     cursors = [cursor for cursor, _ in seen]
     if any(later <= earlier for earlier, later in pairwise(cursors)):

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import longmind
-from harness.crew import Child, started
-from prove.postgres_faults.comparison import Ledger, Operation
-from prove.postgres_faults.faults import Fault, World
-from prove.postgres_faults.nodes import OWNER, Node
+from harness.crew import Child, start_process
+from prove.postgres_faults.comparison import CallerOperation, Ledger
+from prove.postgres_faults.faults import Fault, FaultWorld
+from prove.postgres_faults.nodes import OWNER, PostgresNode
 from prove.postgres_faults.workload import LIMITS, THREADS, ada, follow_on, serve_on, work_on, write_on
 
 WRITERS = 2
@@ -25,7 +25,7 @@ ENGINES = WRITERS + 3
 
 
 @dataclass
-class Struck:
+class FaultRun:
     """One fault as it went: when it began and was healed, and how long it took until everybody was at work again."""
 
     fault: Fault
@@ -41,12 +41,12 @@ class Struck:
 class Report:
     """What the processes of a crew said in the end."""
 
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[CallerOperation] = field(default_factory=list)
     seen: list[tuple[int, str]] = field(default_factory=list)
-    heard: list[tuple[list[Operation], list[str]]] = field(default_factory=list)
+    heard: list[tuple[list[CallerOperation], list[str]]] = field(default_factory=list)
     """Of each writer, what it did and what its subscriber was told."""
     readiness: list[tuple[float, int]] = field(default_factory=list)
-    struck: list[Struck] = field(default_factory=list)
+    struck: list[FaultRun] = field(default_factory=list)
     most: int = 0
     left: int = 0
     """Sessions of the engines at the end of the faults, and when all engines were closed."""
@@ -64,32 +64,34 @@ class Crew:
         self.report = Report()
 
     @contextmanager
-    def at_work(self, world: World) -> Iterator[None]:
+    def at_work(self, world: FaultWorld) -> Iterator[None]:
         """Everybody is at work in the block; afterwards all is finished and reported."""
         stop, end, name = str(self._stop), str(self._end), self.name
         with ExitStack() as stack:
             writers = [
-                stack.enter_context(started(write_on, self._url, stop, f"{name}w{number}", self._seed + 10 * number))
+                stack.enter_context(
+                    start_process(write_on, self._url, stop, f"{name}w{number}", self._seed + 10 * number)
+                )
                 for number in range(WRITERS)
             ]
-            worker = stack.enter_context(started(work_on, self._url, end, self._for_jobs))
-            follower = stack.enter_context(started(follow_on, self._url, end))
-            server = stack.enter_context(started(serve_on, self._url, stop, name))
+            worker = stack.enter_context(start_process(work_on, self._url, end, self._for_jobs))
+            follower = stack.enter_context(start_process(follow_on, self._url, end))
+            server = stack.enter_context(start_process(serve_on, self._url, stop, name))
             for child in (*writers, worker, follower, server):
                 assert child.hear() == "ready"
             assert wait_until_all_write(world.node, time.time_ns() // 1000) is not None, "not everybody came to work"
             yield
-            self.report.most = sessions(world.node)
+            self.report.most = count_sessions(world.node)
             self._finish(world, writers, follower, server, worker)
-        self.report.left = _after_a_while(world.node)
+        self.report.left = _count_lasting_sessions(world.node)
 
-    def strike(self, world: World, fault: Fault) -> None:
+    def strike(self, world: FaultWorld, fault: Fault) -> None:
         began = time.monotonic()
         times = fault.strike(world)
         healed, at = time.monotonic(), time.time_ns() // 1000
-        self.report.struck.append(Struck(fault, began, healed, wait_until_all_write(world.node, at), times))
+        self.report.struck.append(FaultRun(fault, began, healed, wait_until_all_write(world.node, at), times))
 
-    def _finish(self, world: World, writers: list[Child], follower: Child, server: Child, worker: Child) -> None:
+    def _finish(self, world: FaultWorld, writers: list[Child], follower: Child, server: Child, worker: Child) -> None:
         self._stop.touch()
         for child in writers:
             journal, heard = child.result()
@@ -106,14 +108,14 @@ class Crew:
         worker.result()
 
 
-def _jobs_left(node: Node) -> int:
+def _jobs_left(node: PostgresNode) -> int:
     [(left,)] = node.administer(
         "SELECT count(*) FROM longmind.jobs WHERE kind = 'attacked' AND status NOT IN ('succeeded', 'dead')"
     )
     return int(left)
 
 
-def wait_until_all_write(node: Node, since: int) -> float | None:
+def wait_until_all_write(node: PostgresNode, since: int) -> float | None:
     """Wait until every writer, the worker and the server have written something; the seconds, or None in vain."""
     began = time.monotonic()
     wanted = WRITERS * THREADS + 2
@@ -127,20 +129,20 @@ def wait_until_all_write(node: Node, since: int) -> float | None:
     return None
 
 
-def sessions(node: Node) -> int:
+def count_sessions(node: PostgresNode) -> int:
     [(found,)] = node.administer(f"SELECT count(*) FROM pg_stat_activity WHERE usename = '{OWNER}'")
     return int(found)
 
 
-def _after_a_while(node: Node) -> int:
+def _count_lasting_sessions(node: PostgresNode) -> int:
     """How many sessions there are once those that were left behind had time to go."""
     deadline = time.monotonic() + 10
-    while (found := sessions(node)) and time.monotonic() < deadline:
+    while (found := count_sessions(node)) and time.monotonic() < deadline:
         time.sleep(0.1)
     return found
 
 
-def events_of_marks(node: Node) -> dict[str, str]:
+def events_of_marks(node: PostgresNode) -> dict[str, str]:
     """The event that each message and each recorded event with a mark stands in."""
     rows = node.administer(
         "SELECT event_id, concat(content, text) FROM longmind.events WHERE sequence IS NOT NULL OR kind = 'attacked'"
@@ -148,7 +150,7 @@ def events_of_marks(node: Node) -> dict[str, str]:
     return {mark: event_id for event_id, text in rows for mark in _MARK.findall(text)}
 
 
-def what_is_there(node: Node, crew: str) -> tuple[Ledger, list[tuple[int, str]], int, list[str]]:
+def read_effects(node: PostgresNode, crew: str) -> tuple[Ledger, list[tuple[int, str]], int, list[str]]:
     """All that a crew has left, as the superuser sees it: marks, the ledger, the counter, and jobs' marks."""
     marks: Counter[str] = Counter()
     sequences = defaultdict(list)

@@ -14,7 +14,7 @@ from typing import get_args
 
 import psycopg
 
-from prove.postgres_faults.nodes import OWNER, PASSWORD, Node, StopMode
+from prove.postgres_faults.nodes import OWNER, PASSWORD, PostgresNode, StopMode
 from prove.postgres_faults.proxy import Attack, Proxy
 
 SHORT, LONG = 5.0, 9.0
@@ -22,11 +22,11 @@ SHORT, LONG = 5.0, 9.0
 
 
 @dataclass
-class World:
+class FaultWorld:
     """The server that is the primary at the moment, the one that follows it, and the way that leads there."""
 
-    node: Node
-    replica: Node
+    node: PostgresNode
+    replica: PostgresNode
     proxy: Proxy
     chance: random.Random
 
@@ -34,7 +34,7 @@ class World:
 @dataclass(frozen=True)
 class Fault:
     name: str
-    strike: Callable[[World], int]
+    strike: Callable[[FaultWorld], int]
     unready: bool = False
     """Whether /readyz has to tell of it."""
 
@@ -47,8 +47,8 @@ _CREW = f"usename = '{OWNER}' AND backend_type = 'client backend' AND applicatio
 _END = f"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {_CREW}"
 
 
-def _restart(mode: StopMode) -> Callable[[World], int]:
-    def strike(world: World) -> int:
+def _restart(mode: StopMode) -> Callable[[FaultWorld], int]:
+    def strike(world: FaultWorld) -> int:
         before = world.node.pid
         world.node.restart(mode)
         return int(world.node.pid != before)
@@ -56,11 +56,11 @@ def _restart(mode: StopMode) -> Callable[[World], int]:
     return strike
 
 
-def _end_sessions(world: World) -> int:
+def _end_sessions(world: FaultWorld) -> int:
     return _number(world, _END)
 
 
-def _end_some_sessions(world: World) -> int:
+def _end_some_sessions(world: FaultWorld) -> int:
     """Again and again one of them, at whatever it is doing."""
     ended = 0
     for _ in range(20):
@@ -74,7 +74,7 @@ def _end_some_sessions(world: World) -> int:
     return ended
 
 
-def _down_for_a_while(world: World) -> int:
+def _stop_and_start(world: FaultWorld) -> int:
     world.node.stop("fast")
     time.sleep(4)
     refused = _is_refused(world)
@@ -82,8 +82,8 @@ def _down_for_a_while(world: World) -> int:
     return refused
 
 
-def _attack(attack: Attack) -> Callable[[World], int]:
-    def strike(world: World) -> int:
+def _attack(attack: Attack) -> Callable[[FaultWorld], int]:
+    def strike(world: FaultWorld) -> int:
         before = len(world.proxy.done)
         world.proxy.attacks = [attack] * 8
         deadline = time.monotonic() + 8
@@ -95,14 +95,14 @@ def _attack(attack: Attack) -> Callable[[World], int]:
     return strike
 
 
-def _delay(world: World) -> int:
+def _delay(world: FaultWorld) -> int:
     before, world.proxy.delay = world.proxy.delayed, 0.1
     time.sleep(2)
     world.proxy.delay = 0.0
     return world.proxy.delayed - before
 
 
-def _silence(world: World) -> int:
+def _silence(world: FaultWorld) -> int:
     world.proxy.silence()
     time.sleep(LONG)
     # What was on its way is gone, as with a firewall that has forgotten its connections.
@@ -111,16 +111,16 @@ def _silence(world: World) -> int:
     return lost
 
 
-def _freeze(seconds: float) -> Callable[[World], int]:
-    def strike(world: World) -> int:
+def _freeze(seconds: float) -> Callable[[FaultWorld], int]:
+    def strike(world: FaultWorld) -> int:
         with world.node.frozen():
             time.sleep(seconds)
-            return world.node.stopped()
+            return world.node.count_stopped()
 
     return strike
 
 
-def _hold_locks(world: World) -> int:
+def _hold_locks(world: FaultWorld) -> int:
     """Longer than a write waits."""
     with world.node.session() as connection:
         connection.execute("LOCK TABLE longmind.events IN ACCESS EXCLUSIVE MODE")
@@ -130,7 +130,7 @@ def _hold_locks(world: World) -> int:
     return waiting
 
 
-def _time_out_statements(world: World) -> int:
+def _time_out_statements(world: FaultWorld) -> int:
     world.node.administer(f"ALTER ROLE {OWNER} SET statement_timeout = '4ms'")
     _end_sessions(world)
     time.sleep(2)
@@ -139,7 +139,7 @@ def _time_out_statements(world: World) -> int:
     return _end_sessions(world) if timed_out else 0
 
 
-def _take_all_connections(world: World) -> int:
+def _take_all_connections(world: FaultWorld) -> int:
     """Until the crew has none any more, and nobody gets one."""
     with ExitStack() as held:
         # By a session that is there already: those who ask in vain take the places that are kept for administrators.
@@ -162,7 +162,7 @@ def _take_all_connections(world: World) -> int:
         return _is_refused(world)
 
 
-def _change_password(world: World) -> int:
+def _change_password(world: FaultWorld) -> int:
     world.node.administer(f"ALTER ROLE {OWNER} PASSWORD 'another'")
     _end_sessions(world)
     time.sleep(4)
@@ -171,7 +171,7 @@ def _change_password(world: World) -> int:
     return refused
 
 
-def _make_read_only(world: World) -> int:
+def _make_read_only(world: FaultWorld) -> int:
     world.node.administer("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
     time.sleep(2)
     refused = _is_refused(world, "CREATE TEMP TABLE of_nobody (); DELETE FROM longmind.jobs WHERE false")
@@ -179,12 +179,12 @@ def _make_read_only(world: World) -> int:
     return refused
 
 
-def _number(world: World, query: str) -> int:
+def _number(world: FaultWorld, query: str) -> int:
     [(number,)] = world.node.administer(query)
     return int(number)
 
 
-def _is_refused(world: World, statement: str = "SELECT 1") -> int:
+def _is_refused(world: FaultWorld, statement: str = "SELECT 1") -> int:
     """1 when the owner of the database cannot connect just now, or not do this."""
     try:
         with psycopg.connect(world.node.url(), connect_timeout=5) as connection:
@@ -194,7 +194,7 @@ def _is_refused(world: World, statement: str = "SELECT 1") -> int:
     return 0
 
 
-def await_replica(world: World) -> None:
+def await_replica(world: FaultWorld) -> None:
     """From now on nothing is acknowledged that the replica does not have."""
     world.node.administer("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
     deadline = time.monotonic() + 30
@@ -206,7 +206,7 @@ def await_replica(world: World) -> None:
     time.sleep(0.5)
 
 
-def fail_over(world: World) -> int:
+def fail_over(world: FaultWorld) -> int:
     """The primary crashes, and the replica takes over; the way leads there."""
     await_replica(world)
     world.node.stop("immediate")
@@ -219,7 +219,7 @@ def fail_over(world: World) -> int:
 FAULTS = (
     Fault("a restart", _restart("fast")),
     Fault("a crash", _restart("immediate")),
-    Fault("four seconds without a server", _down_for_a_while, unready=True),
+    Fault("four seconds without a server", _stop_and_start, unready=True),
     Fault("sessions that are ended at any moment", _end_some_sessions),
     *(Fault(f"a connection cut {attack}", _attack(attack)) for attack in get_args(Attack)[:3]),
     Fault("a connection that is half-closed", _attack("half-closed")),

@@ -22,7 +22,7 @@ OWNER, PASSWORD, DATABASE = "keeper", "kept-secret", "memory"
 StopMode = Literal["fast", "immediate"]
 
 
-class Node:
+class PostgresNode:
     """One server: its data folder, and where it listens."""
 
     def __init__(self, data: Path, sockets: Path, port: int, programs: Path) -> None:
@@ -82,13 +82,13 @@ class Node:
             for each in reversed(processes):
                 _signal(each, signal.SIGCONT)
 
-    def stopped(self) -> int:
+    def count_stopped(self) -> int:
         """How many of its processes stand still."""
         postmaster = psutil.Process(self.pid)
         processes = (postmaster, *postmaster.children(recursive=True))
         return sum(each.status() == psutil.STATUS_STOPPED for each in processes)
 
-    def replica(self, name: str) -> Node:
+    def replica(self, name: str) -> PostgresNode:
         """A copy that follows this server, in a folder that goes with the first server's."""
         data, port = self._sockets / name, free_port()
         self._run(
@@ -97,7 +97,7 @@ class Node:
         )  # fmt: skip
         with (data / "postgresql.auto.conf").open("a") as file:
             file.write(f"port = {port}\nsynchronous_standby_names = ''\nwal_retrieve_retry_interval = '200ms'\n")
-        node = Node(data, self._sockets, port, self._programs)
+        node = PostgresNode(data, self._sockets, port, self._programs)
         node.start()
         return node
 
@@ -121,12 +121,12 @@ class Node:
 
 
 @contextmanager
-def first_node() -> Iterator[Node]:
+def first_node() -> Iterator[PostgresNode]:
     """A primary with a role that owns the database of the attack and is no superuser."""
     with PostgresServer(tcp=True) as server:
         programs = Path(psutil.Process(server.pid).exe()).parent
         port = int(server.url().rpartition(":")[2].partition("/")[0])
-        node = Node(server.folder / "data", server.folder, port, programs)
+        node = PostgresNode(server.folder / "data", server.folder, port, programs)
         node.administer(
             f"CREATE ROLE {OWNER} LOGIN PASSWORD '{PASSWORD}'",
             f"CREATE DATABASE {DATABASE} OWNER {OWNER}",

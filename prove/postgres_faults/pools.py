@@ -12,8 +12,8 @@ from typing import Any
 import psutil
 
 import longmind
-from harness.crew import Line, started, wait_until
-from prove.postgres_faults.nodes import Node
+from harness.crew import Line, start_process, wait_until
+from prove.postgres_faults.nodes import PostgresNode
 from prove.postgres_faults.workload import LIMITS, ada, append_in
 from prove.section import Check
 
@@ -22,7 +22,7 @@ _WRITING = "SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL"
 _WAIT = 1.0
 
 
-def exhausted_pool(node: Node) -> Check:
+def check_exhausted_pool(node: PostgresNode) -> Check:
     """Two connections that wait for a lock, and many callers: who gets none is told so in time, and later is served."""
     settings = {**LIMITS, "pool_size": 2, "connect_timeout_seconds": _WAIT, "busy_timeout_seconds": 30.0}
     against = []
@@ -63,13 +63,13 @@ def exhausted_pool(node: Node) -> Check:
     )
 
 
-def stopped_client(node: Node) -> Check:
+def check_stopped_client(node: PostgresNode) -> Check:
     """A process that is stopped in the middle of a write gives its locks back, and its write is not half done."""
     settings = {**LIMITS, "busy_timeout_seconds": 1.0, "answer_timeout_seconds": 1.0}
     with longmind.open(node.url(), **settings) as engine:
         chat = ada(engine).conversations
         conversation = chat.create_conversation("stopped").id
-        with started(_stop_in_a_write, node.url(), conversation, settings) as child:
+        with start_process(_stop_in_a_write, node.url(), conversation, settings) as child:
             pid = child.hear()
             wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
             [(held,)] = node.administer(_WRITING)

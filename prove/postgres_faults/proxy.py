@@ -39,7 +39,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._open = threading.Event()
         self._open.set()
-        self._pairs: set[_Pair] = set()
+        self._pairs: set[_ProxiedConnection] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
@@ -78,7 +78,7 @@ class Proxy:
                 return attack
         return None
 
-    def forget(self, pair: _Pair) -> None:
+    def forget(self, pair: _ProxiedConnection) -> None:
         self._pairs.discard(pair)
 
     def _accept(self) -> None:
@@ -87,19 +87,19 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            pair = _Pair(self, client)
+            pair = _ProxiedConnection(self, client)
             self._pairs.add(pair)
             threading.Thread(target=pair.run, name="proxied", daemon=True).start()
 
 
-class _Pair:
+class _ProxiedConnection:
     """One client and its server."""
 
     def __init__(self, proxy: Proxy, client: socket.socket) -> None:
         self._proxy = proxy
         self._client = client
         self._server: socket.socket | None = None
-        self._reader = _Reader()
+        self._reader = _MessageReader()
 
     def run(self) -> None:
         self._proxy.wait_for_way()
@@ -181,7 +181,7 @@ def _wait_for_answer(server: socket.socket) -> None:
             heard += data
 
 
-class _Reader:
+class _MessageReader:
     """Takes what a client sends apart: its messages, and what each of them is to the server."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from longmind.server.app import make_app
 from longmind.server.process import HttpServer, open_listener
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
-from prove.postgres_faults.comparison import Operation, Outcome
+from prove.postgres_faults.comparison import CallerOperation, Outcome
 
 LIMITS: dict[str, Any] = {
     "embedder": None,
@@ -53,13 +53,13 @@ def quiet() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> tuple[list[Operation], list[str]]:
+def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> tuple[list[CallerOperation], list[str]]:
     """Append, answer, count, remember, record and queue, until `stop` is there. Also gives what a subscriber heard."""
     quiet()
     with longmind.open(url, **LIMITS) as engine:
         heard: list[str] = []
         engine.subscribe(lambda change: heard.append(change.event_id))
-        journal: list[Operation] = []
+        journal: list[CallerOperation] = []
         writers = [Writer(engine, Path(stop), f"{name}t{number}", seed + number) for number in range(THREADS)]
         line.say("ready")
         threads = [threading.Thread(target=writer.run, args=(journal,)) for writer in writers]
@@ -93,7 +93,7 @@ class Writer:
             "job": lambda mark: self._ctx.jobs.enqueue("attacked", {"mark": mark}, unique_key=mark),
         }
 
-    def run(self, journal: list[Operation]) -> None:
+    def run(self, journal: list[CallerOperation]) -> None:
         number = 0
         while not self._stop.exists():
             number += 1
@@ -102,7 +102,7 @@ class Writer:
             journal.append(self._do(kind, mark, repeats=kind in ("append", "turn", "job")))
             time.sleep(_PAUSE)
 
-    def _do(self, kind: str, mark: str, *, repeats: bool) -> Operation:
+    def _do(self, kind: str, mark: str, *, repeats: bool) -> CallerOperation:
         attempts, longest = 0, 0.0
         while True:
             attempts += 1
@@ -110,7 +110,7 @@ class Writer:
             outcome, error = outcome_of(lambda: self._ways[kind](mark))
             longest = max(longest, time.monotonic() - began)
             if outcome in ("done", "improper") or not repeats or self._stop.exists():
-                return Operation(kind, mark, outcome, attempts, longest, error)
+                return CallerOperation(kind, mark, outcome, attempts, longest, error)
             time.sleep(_PAUSE)
 
     def _append(self, mark: str) -> None:
@@ -213,7 +213,7 @@ def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:
     return seen
 
 
-def serve_on(line: Line, url: str, stop: str, name: str) -> tuple[list[Operation], list[tuple[float, int]]]:
+def serve_on(line: Line, url: str, stop: str, name: str) -> tuple[list[CallerOperation], list[tuple[float, int]]]:
     """A server, a client that appends through it, and somebody who asks it all the time whether it is ready."""
     quiet()
     with longmind.open(url, **LIMITS) as engine:
@@ -223,7 +223,7 @@ def serve_on(line: Line, url: str, stop: str, name: str) -> tuple[list[Operation
         threads = [threading.Thread(target=server.serve_until_stopped)]
         threads[0].start()
         readiness: list[tuple[float, int]] = []
-        journal: list[Operation] = []
+        journal: list[CallerOperation] = []
         _, made = _ask(port, "POST", "/ai-conversations", {"namespace": "attacked", "title": "rest"})
         threads += [
             threading.Thread(target=_probe, args=(port, Path(stop), readiness)),
@@ -246,7 +246,7 @@ def _probe(port: int, stop: Path, readiness: list[tuple[float, int]]) -> None:
         time.sleep(0.1)
 
 
-def _post(port: int, stop: Path, conversation_id: str, name: str, journal: list[Operation]) -> None:
+def _post(port: int, stop: Path, conversation_id: str, name: str, journal: list[CallerOperation]) -> None:
     """Append over HTTP. Every second message has a key, and is sent again until it is answered."""
     number = 0
     path = f"/ai-conversations/{conversation_id}/messages/user"
@@ -264,7 +264,7 @@ def _post(port: int, stop: Path, conversation_id: str, name: str, journal: list[
             longest = max(longest, time.monotonic() - began)
             time.sleep(_PAUSE)
         told = f"{status} {answer.decode()[:300]}" if outcome == "improper" else f"{status}"
-        journal.append(Operation("rest", mark, outcome, attempts, longest, told))
+        journal.append(CallerOperation("rest", mark, outcome, attempts, longest, told))
 
 
 def _ask(

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from prove.power_loss.attack import Attack
+from prove.power_loss.attack import PowerAttack
 from prove.power_loss.disk import KEPT, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, CLAIMS, MIRRORED, TOLD_IS_THERE
-from prove.power_loss.layer import why_no_layer
-from prove.power_loss.notes import TOLD, Recording
+from prove.power_loss.layer import find_layer_obstacle
+from prove.power_loss.notes import TOLD, FileRecording
 from prove.power_loss.recorder_comparison import disagreement, store_steps
-from prove.power_loss.recorders import record, record_below_sqlite, record_in_both_ways, why_no_strace
+from prove.power_loss.recorders import find_strace_obstacle, record, record_below_sqlite, record_in_both_ways
 from prove.power_loss.steps import Sync
 from prove.power_loss.workload import DATABASE
-from prove.section import Check, Plan, Section, skipped
+from prove.section import Check, Plan, Section, skip_check
 
 WORKLOAD = "prove.power_loss.workload"
 STORE = str(Path(DATABASE).parent)
@@ -44,7 +44,7 @@ class Mode(NamedTuple):
 
 class Recorder(NamedTuple):
     name: str
-    record: Callable[..., Recording]
+    record: Callable[..., FileRecording]
     modes: tuple[Mode, ...]
     sees: str = ""
     """The folder whose files are all it sees; empty for all files."""
@@ -68,19 +68,19 @@ LAYER = Recorder(
 
 def run(plan: Plan) -> Iterator[Check]:
     if "sqlite" not in plan.engines:
-        yield skipped(TOLD_IS_THERE, "only SQLite's files are ours to lose; PostgreSQL has its own proofs of this")
+        yield skip_check(TOLD_IS_THERE, "only SQLite's files are ours to lose; PostgreSQL has its own proofs of this")
         return
-    no_strace = "strace is not to be used" if "strace" in plan.without else why_no_strace()
-    no_layer = why_no_layer()
+    no_strace = "strace is not to be used" if "strace" in plan.without else find_strace_obstacle()
+    no_layer = find_layer_obstacle()
     if no_strace and no_layer:
-        yield skipped(TOLD_IS_THERE, f"{no_strace}, and {no_layer}")
+        yield skip_check(TOLD_IS_THERE, f"{no_strace}, and {no_layer}")
         return
     recorder = LAYER if no_strace else STRACE
     # Thousands of stores are made and removed; in memory that is much faster, and it is no real disk that is at stake.
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else plan.folder) as place:
         if no_strace:
             for claim in (*LAYER.blind, NEW_FOLDERS):
-                yield skipped(claim, f"{no_strace}, and {LAYER.name} sees SQLite alone")
+                yield skip_check(claim, f"{no_strace}, and {LAYER.name} sees SQLite alone")
         elif not no_layer:
             yield _agreement(plan, Path(place))
         until = 0.0
@@ -115,8 +115,8 @@ def _operations(plan: Plan) -> int:
 
 def _run(plan: Plan, place: Path, recorder: Recorder, mode: Mode, rest: float) -> Iterator[Check]:
     name = f"durability={mode.durability}" + ("" if recorder.sees else f", events_jsonl_fsync={mode.fsync}")
-    if plan.left() < rest:
-        yield skipped(f"{name}: {TOLD_IS_THERE}", "the time was over before")
+    if plan.seconds_left() < rest:
+        yield skip_check(f"{name}: {TOLD_IS_THERE}", "the time was over before")
         return
     folder = place / f"{mode.durability}-{mode.fsync}"
     folder.mkdir()
@@ -129,10 +129,10 @@ def _run(plan: Plan, place: Path, recorder: Recorder, mode: Mode, rest: float) -
         figures={"recorded by": recorder.name, **figures},
         detail=", ".join(wrong[:5]),
     )
-    attack = Attack(recording, place, mode.durability == "full", mode.fsync == "always", blind=recorder.blind)
+    attack = PowerAttack(recording, place, mode.durability == "full", mode.fsync == "always", blind=recorder.blind)
     attack.prepare()
     repeats = _REPEATS_IN_FULL if plan.full else _REPEATS
-    complete = attack.run(plan.dice(name), repeats, lambda: plan.left() > rest, os.cpu_count() or 1)
+    complete = attack.run(plan.dice(name), repeats, lambda: plan.seconds_left() > rest, os.cpu_count() or 1)
     found = attack.found
     yield Check(
         f"{name}: what was unsynced at a point of loss had each of these fates",
@@ -145,17 +145,17 @@ def _run(plan: Plan, place: Path, recorder: Recorder, mode: Mode, rest: float) -
         told = claim if mode.durability == "full" or claim != TOLD_IS_THERE else "one of the earlier states is there"
         wrong = found.wrong[claim]
         if not wrong and not found.images and claim != AS_TOLD:
-            yield skipped(f"{name}: {told}", "the time was over before the first loss")
+            yield skip_check(f"{name}: {told}", "the time was over before the first loss")
         else:
             yield Check(f"{name}: {told}", passed=not wrong, figures=figures, detail="; ".join(wrong[:5]))
 
 
-def differences(recording: Recording, folder: Path, part: str = "") -> list[str]:
+def differences(recording: FileRecording, folder: Path, part: str = "") -> list[str]:
     """The files, in the folder or a part of it, that a disk which lost nothing would have otherwise than they are."""
     disk = Disk()
     for step in recording.steps:
         disk.do(step)
-    replayed = disk.after_loss(KEPT, recording.folders, random.Random())
+    replayed = disk.lose_power(KEPT, recording.folders, random.Random())
     real = {
         f"{path.relative_to(folder)}{'/' if path.is_dir() else ''}": b"" if path.is_dir() else path.read_bytes()
         for path in folder.rglob("*")

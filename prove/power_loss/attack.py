@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.crew import Child, Line, started_together
+from harness.crew import Child, Line, start_processes
 from prove.power_loss import recovery
 from prove.power_loss.disk import DRAWN, FATES, KEPT, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, GOES_ON, MIRRORED, TOLD_IS_THERE, UNDAMAGED, Findings
-from prove.power_loss.notes import Recording
-from prove.power_loss.recovery import Looking, Owed, laid_out
-from prove.power_loss.steps import Step, Sync, Told, Write
+from prove.power_loss.notes import FileRecording
+from prove.power_loss.recovery import ImageInspector, Obligations, write_image
+from prove.power_loss.steps import Announcement, Step, Sync, Write
 
 _AT_A_TIME = 60
 _FRAME_HEAD = 24
@@ -32,7 +32,7 @@ class Point:
     floor: int = 0
     """The point at which the last thing was told: nothing older than this may be found."""
     told: str | None = None
-    owed: Owed = field(default_factory=Owed)
+    owed: Obligations = field(default_factory=Obligations)
 
 
 class Trial(NamedTuple):
@@ -43,10 +43,10 @@ class Trial(NamedTuple):
 
 
 @dataclass
-class Attack:
+class PowerAttack:
     """One recording, attacked again and again."""
 
-    recording: Recording
+    recording: FileRecording
     folder: Path
     promised: bool = True
     """Whether what was told has to last. Without `durability="full"` a state from before may be found."""
@@ -57,18 +57,18 @@ class Attack:
     """Claims about files that were not recorded."""
     points: list[Point] = field(default_factory=list)
     found: Findings = field(default_factory=Findings)
-    _looking: Looking = field(init=False)
+    _looking: ImageInspector = field(init=False)
 
     def __post_init__(self) -> None:
-        self._looking = Looking(self.folder)
+        self._looking = ImageInspector(self.folder)
 
     def prepare(self) -> None:
         """Find out in which states the store was, and whether they are what the program had told."""
-        owed, floor, before = Owed(), 0, recovery.NOTHING
+        owed, floor, before = Obligations(), 0, recovery.NOTHING
         for index, step, disk in self._moments():
-            state, damage = self._looking.state(disk.after_loss(KEPT, self.recording.folders, random.Random()))
+            state, damage = self._looking.state(disk.lose_power(KEPT, self.recording.folders, random.Random()))
             point, wrong = Point(index, state, floor), list[str]()
-            if isinstance(step, Told):
+            if isinstance(step, Announcement):
                 owed = copy.deepcopy(owed)
                 told = owed.hear(step.what)
                 seen = {each.state for each in self.points[floor:]} | {before, state}
@@ -76,25 +76,25 @@ class Attack:
                     wrong.append(f"{told['name']} was seen in {len(seen) - 1} steps")
                 floor, before = len(self.points), state
                 point = Point(index, state, floor, told["name"])
-                wrong += self._told_is_there(disk, owed) if self.with_engine else []
+                wrong += self._check_acknowledged(disk, owed) if self.with_engine else []
             point.owed = owed
             self.points.append(point)
             self.found.note(UNDAMAGED, index, "kept", damage)
             self.found.note(AS_TOLD, index, "kept", wrong)
 
-    def _told_is_there(self, disk: Disk, owed: Owed) -> list[str]:
-        with laid_out(disk.after_loss(KEPT, self.recording.folders, random.Random()), self.folder) as place:
+    def _check_acknowledged(self, disk: Disk, owed: Obligations) -> list[str]:
+        with write_image(disk.lose_power(KEPT, self.recording.folders, random.Random()), self.folder) as place:
             return recovery.wrong_when_going_on(place, owed.world)
 
     def run(self, dice: random.Random, repeats: int, more: Callable[[], bool], processes: int = 1) -> bool:
         """Try all fates at all points while there is time; True when all were tried."""
         trials = self._trials(dice, repeats)
         with ExitStack() as stack:
-            crew = stack.enter_context(started_together(_help, [(self,)] * processes)) if processes > 1 else []
+            crew = stack.enter_context(start_processes(_help, [(self,)] * processes)) if processes > 1 else []
             while trials and more():
                 count = _AT_A_TIME * processes
                 chunk, trials = sorted(trials[:count]), trials[count:]
-                for found in self._shared(chunk, crew) if crew else [self.losses(chunk)]:
+                for found in self._distribute(chunk, crew) if crew else [self.losses(chunk)]:
                     self.found.add(found)
         return not trials
 
@@ -105,7 +105,7 @@ class Attack:
         # What is certain to come out badly where a sync is missing comes first, at every point.
         return sorted(trials, key=lambda trial: trial.fate != "lost")
 
-    def _shared(self, trials: list[Trial], crew: list[Child]) -> Iterator[Findings]:
+    def _distribute(self, trials: list[Trial], crew: list[Child]) -> Iterator[Findings]:
         # Neighbours stay together: they leave the same disks more often than others do.
         each = -(-len(trials) // len(crew))
         for number, child in enumerate(crew):
@@ -128,7 +128,7 @@ class Attack:
 
     def _lose(self, disk: Disk, trial: Trial, found: Findings) -> None:
         point, fate = self.points[trial.point], trial.fate
-        image = disk.after_loss(FATES[fate], self.recording.folders, random.Random(trial.chance))
+        image = disk.lose_power(FATES[fate], self.recording.folders, random.Random(trial.chance))
         found.tried[fate] += 1
         state, wrong = self._looking.state(image)
         found.note(UNDAMAGED, point.step, fate, wrong)
@@ -156,11 +156,11 @@ class Attack:
             if isinstance(step, Sync):
                 yield index, step, disk
             disk.do(step)
-            if isinstance(step, Told) or (index and _commits(steps[index - 1])):
+            if isinstance(step, Announcement) or (index and _commits(steps[index - 1])):
                 yield index, step, disk
 
 
-def _help(line: Line, attack: Attack) -> None:
+def _help(line: Line, attack: PowerAttack) -> None:
     while True:
         line.say(attack.losses(line.hear()))
 

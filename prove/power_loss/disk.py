@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
+from prove.power_loss.steps import ROOT, Announcement, Rename, Step, Sync, Truncate, Write
 
 SECTOR = 512
 
@@ -39,7 +39,7 @@ class Disk:
             case Sync():
                 _apply(self.certain.setdefault(step.file, bytearray()), self.unsynced.pop(step.file, []))
                 self._settle_names(step.file)
-            case Told():
+            case Announcement():
                 pass
 
     def _settle_names(self, folder: int) -> None:
@@ -50,7 +50,7 @@ class Disk:
             else:
                 self.renames.append(rename)
 
-    def after_loss(self, fate: Fate, folders: Iterable[int], dice: random.Random) -> Image:
+    def lose_power(self, fate: Fate, folders: Iterable[int], dice: random.Random) -> Image:
         """What is found when the power is back, if what was unsynced had this fate. Numbers of `folders` are such."""
         names = {folder: dict(entries) for folder, entries in self.names.items()}
         for rename in fate.names(self.renames, dice):
@@ -117,7 +117,7 @@ def _some(steps: list[object], dice: random.Random) -> list[object]:
     return [step for step in steps if dice.random() < 0.5]
 
 
-def _torn(data: Data, dice: random.Random) -> Data:
+def _tear(data: Data, dice: random.Random) -> Data:
     """In order up to a write of which some sectors are there."""
     kept = dice.randint(0, len(data))
     return data[:kept] + _sectors(data[kept : kept + 1], dice)
@@ -152,7 +152,7 @@ FATES: Mapping[str, Fate] = {
     "names lost": Fate(_all, _none),  # type: ignore[arg-type]
     "content lost": Fate(_none, _all),  # type: ignore[arg-type]
     "kept in part": Fate(_first, _first),  # type: ignore[arg-type]
-    "torn": Fate(_torn, _first),  # type: ignore[arg-type]
+    "torn": Fate(_tear, _first),  # type: ignore[arg-type]
     "reordered": Fate(_any_order, _some),  # type: ignore[arg-type]
 }
 KEPT = FATES["kept"]

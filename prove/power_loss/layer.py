@@ -20,7 +20,7 @@ BASE = "unix"
 _SYNCED_WITH_THEIR_FOLDER = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
 
 
-def why_no_layer() -> str | None:
+def find_layer_obstacle() -> str | None:
     """What keeps a layer from recording here; None when nothing does."""
     return None if BASE in apsw.vfs_names() else "SQLite has other files here than those of Unix"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told
+from prove.power_loss.steps import ROOT, Announcement, Rename, Step, Sync
 
 TOLD = "told"
 """The file in the folder to which a program tells what it has done. It is no part of what is recorded."""
@@ -15,7 +15,7 @@ class CannotRecord(Exception):
 
 
 @dataclass
-class Recording:
+class FileRecording:
     steps: list[Step] = field(default_factory=list)
     folders: set[int] = field(default_factory=lambda: {ROOT})
 
@@ -24,7 +24,7 @@ class Notes:
     """The steps below a folder so far."""
 
     def __init__(self, folder: str) -> None:
-        self.recording = Recording()
+        self.recording = FileRecording()
         self.names = {folder: ROOT}
         """What each path means now."""
         self._folder = folder
@@ -41,7 +41,7 @@ class Notes:
             self.recording.steps.append(step)
 
     def tell(self, what: str) -> None:
-        self.recording.steps.append(Told(what))
+        self.recording.steps.append(Announcement(what))
 
     def make(self, path: str) -> int:
         """A new file."""

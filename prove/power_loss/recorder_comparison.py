@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import Any
 
-from prove.power_loss.notes import Recording
-from prove.power_loss.steps import ROOT, Rename, Sync, Told, Truncate, Write
+from prove.power_loss.notes import FileRecording
+from prove.power_loss.steps import ROOT, Announcement, Rename, Sync, Truncate, Write
 
 Seen = tuple[Any, ...]
 """A step with paths in the place of numbers, which everybody gives anew."""
 
 
-def store_steps(recording: Recording, folder: str) -> list[Seen]:
+def store_steps(recording: FileRecording, folder: str) -> list[Seen]:
     """What was done in a folder and told on the way, in order. The index beside the WAL file is left out."""
     paths, seen = {ROOT: ""}, list[Seen]()
 
@@ -34,7 +34,7 @@ def store_steps(recording: Recording, folder: str) -> list[Seen]:
                     if number is not None:
                         paths[number] = path
                     see(path, "no name" if number is None else "name")
-            case Told():
+            case Announcement():
                 seen.append(("told", step.what))
     return seen
 

@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from prove.power_loss.notes import CannotRecord, Recording
+from prove.power_loss.notes import CannotRecord, FileRecording
 from prove.power_loss.recorded_program import NO_LAYER
 from prove.power_loss.strace_log import UNKNOWN_CALLS, read_trace
 
@@ -26,7 +26,7 @@ _CALLS = (
 _LONGEST_WRITE = 16 * 1024 * 1024
 
 
-def why_no_strace() -> str | None:
+def find_strace_obstacle() -> str | None:
     """What keeps strace from recording on this machine; None when nothing does."""
     if shutil.which("strace") is None:
         return "strace is not installed"
@@ -34,32 +34,32 @@ def why_no_strace() -> str | None:
     return None if tried.returncode == 0 else f"strace is not allowed to trace: {tried.stderr.decode().strip()}"
 
 
-def record(module: str, folder: Path, *arguments: str) -> Recording:
+def record(module: str, folder: Path, *arguments: str) -> FileRecording:
     """Run the `main` of a module as a program of its own, with the folder and the arguments, recorded with strace."""
-    return _traced(folder.resolve(), _program(NO_LAYER, module, folder, arguments))
+    return _trace(folder.resolve(), _program(NO_LAYER, module, folder, arguments))
 
 
-def record_below_sqlite(module: str, folder: Path, *arguments: str) -> Recording:
+def record_below_sqlite(module: str, folder: Path, *arguments: str) -> FileRecording:
     """The same by a layer under SQLite."""
-    notes = _beside(folder, "notes")
+    notes = _name_sibling(folder, "notes")
     try:
         _run(_program(str(notes), module, folder, arguments))
-        return _noted(notes)
+        return _read_notes(notes)
     finally:
         notes.unlink(missing_ok=True)
 
 
-def record_in_both_ways(module: str, folder: Path, *arguments: str) -> tuple[Recording, Recording]:
+def record_in_both_ways(module: str, folder: Path, *arguments: str) -> tuple[FileRecording, FileRecording]:
     """One run of a program, as strace has seen it and as a layer under SQLite has."""
-    notes = _beside(folder, "notes")
+    notes = _name_sibling(folder, "notes")
     try:
-        return _traced(folder.resolve(), _program(str(notes), module, folder, arguments)), _noted(notes)
+        return _trace(folder.resolve(), _program(str(notes), module, folder, arguments)), _read_notes(notes)
     finally:
         notes.unlink(missing_ok=True)
 
 
-def _traced(folder: Path, program: list[str]) -> Recording:
-    trace = _beside(folder, "trace")
+def _trace(folder: Path, program: list[str]) -> FileRecording:
+    trace = _name_sibling(folder, "trace")
     command = ["strace", "-f", "--seccomp-bpf", "-qq", "-xx", "-s", str(_LONGEST_WRITE), "-o", str(trace)]
     command += ["-e", f"trace={_CALLS},{','.join(UNKNOWN_CALLS)}"]
     try:
@@ -70,13 +70,13 @@ def _traced(folder: Path, program: list[str]) -> Recording:
         trace.unlink(missing_ok=True)
 
 
-def _noted(notes: Path) -> Recording:
+def _read_notes(notes: Path) -> FileRecording:
     recording = pickle.loads(notes.read_bytes())
-    assert isinstance(recording, Recording)
+    assert isinstance(recording, FileRecording)
     return recording
 
 
-def _beside(folder: Path, ending: str) -> Path:
+def _name_sibling(folder: Path, ending: str) -> Path:
     folder = folder.resolve()
     return folder.with_name(f"{folder.name}.{ending}")
 
@@ -96,7 +96,7 @@ def _run(command: list[str]) -> None:
         start_new_session=True,
     )
     try:
-        said = _heard(program)
+        said = _read_errors(program)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(program.pid, signal.SIGKILL)
@@ -105,7 +105,7 @@ def _run(command: list[str]) -> None:
         raise CannotRecord(f"The program that was to be recorded failed:\n{said[-2000:]}")
 
 
-def _heard(program: subprocess.Popen[str]) -> str:
+def _read_errors(program: subprocess.Popen[str]) -> str:
     """What a program said until its end."""
     while True:
         # A wait without an end was not always broken off by a signal, and the program would have gone on for ever.

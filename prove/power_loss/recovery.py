@@ -30,7 +30,7 @@ NOTHING = "no table"
 
 
 @dataclass
-class Owed:
+class Obligations:
     """What has been told so far, and must be there whatever happens now."""
 
     world: World = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Owed:
 
 
 @contextmanager
-def laid_out(image: Image, folder: Path) -> Iterator[Path]:
+def write_image(image: Image, folder: Path) -> Iterator[Path]:
     """The image as files, until the block ends."""
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
@@ -70,7 +70,7 @@ def digest(image: Image) -> bytes:
     return found.digest()
 
 
-class Looking:
+class ImageInspector:
     """Looks at what is left. The same files say the same, so they are looked at once."""
 
     def __init__(self, folder: Path) -> None:
@@ -83,33 +83,33 @@ class Looking:
         """A checksum of what is stored, and what is wrong with the file."""
         store = _part(image, DATABASE.split("/")[0])
         if (found := digest(store)) not in self._states:
-            with laid_out(store, self._folder) as place:
+            with write_image(store, self._folder) as place:
                 self._states[found] = _state_of(place)
         return self._states[found]
 
-    def wrong_with_mirror(self, image: Image, owed: Owed, *, synced: bool) -> list[str]:
+    def wrong_with_mirror(self, image: Image, owed: Obligations, *, synced: bool) -> list[str]:
         """What is wrong with the JSONL files as they are found: lines that were synced must be there."""
         mirror = _part(image, MIRROR.split("/")[0])
         if (found := digest(mirror)) not in self._mirrors:
-            with laid_out(mirror, self._folder) as place:
-                self._mirrors[found] = _mirrored(place)
+            with write_image(mirror, self._folder) as place:
+                self._mirrors[found] = _read_mirror(place)
         ids, users = self._mirrors[found]
         lost = len(owed.lines - ids) if synced else 0
         wrong = [f"{lost} lines are missing in the JSONL files"] if lost else []
         return wrong + (["JSONL files of an erased user are back"] if owed.erased and len(users) > 1 else [])
 
-    def wrong_with_archive(self, image: Image, owed: Owed) -> list[str]:
+    def wrong_with_archive(self, image: Image, owed: Obligations) -> list[str]:
         """An archive that was told of must be whole; any other must be whole, or be refused."""
         if ARCHIVE not in image:
             return ["the archive is gone"] if owed.archive else []
-        brought, refusal = _brought_in(image[ARCHIVE])
+        brought, refusal = _import_archive(image[ARCHIVE])
         if refusal is not None:
             return [f"the archive is not whole: {refusal}"] if owed.archive else []
         return [] if brought else ["an archive that holds nothing is taken for one"]
 
     def wrong_when_going_on(self, image: Image, found: bytes) -> list[str]:
         if found not in self._went_on:
-            with laid_out(image, self._folder) as place:
+            with write_image(image, self._folder) as place:
                 self._went_on[found] = wrong_when_going_on(place, None)
         return self._went_on[found]
 
@@ -118,7 +118,7 @@ def _part(image: Image, folder: str) -> Image:
     return {path: content for path, content in image.items() if path.startswith(f"{folder}/")}
 
 
-def _mirrored(place: Path) -> tuple[set[str], set[str]]:
+def _read_mirror(place: Path) -> tuple[set[str], set[str]]:
     """The events that have a line, and the users who have a folder."""
     found = [file for file in (place / MIRROR).glob("*/mem/*/events/*.jsonl") if ".new" not in file.parts]
     users = {file.relative_to(place / MIRROR).parts[0] for file in found}
@@ -151,7 +151,7 @@ def _state_of(place: Path) -> tuple[str, list[str]]:
 
 
 @lru_cache(maxsize=1000)
-def _brought_in(archive: bytes) -> tuple[int, str | None]:
+def _import_archive(archive: bytes) -> tuple[int, str | None]:
     """How many conversations come out of an archive, or why it is refused."""
     with longmind.open("sqlite:///:memory:", embedder=None) as engine:
         ada = context_of(engine, ADA)

@@ -33,13 +33,13 @@ class Rename:
 
 
 @dataclass(frozen=True)
-class Told:
+class Announcement:
     """The program has told something to the world outside, which no loss of power takes back."""
 
     what: str
 
 
-Step = Write | Truncate | Sync | Rename | Told
+Step = Write | Truncate | Sync | Rename | Announcement
 
 ROOT = 0
 """The folder that all of this is in. It is there from the start, and every file and folder has a number of its own."""

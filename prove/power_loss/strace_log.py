@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from prove.power_loss.notes import CannotRecord, Notes, Recording
+from prove.power_loss.notes import CannotRecord, FileRecording, Notes
 from prove.power_loss.steps import Sync, Truncate, Write
 
 UNKNOWN_CALLS = (
@@ -19,9 +19,9 @@ _UNFINISHED = re.compile(r"^(\d+)\s+(\w+\(.*) <unfinished \.\.\.>$")
 _RESUMED = re.compile(r"^(\d+)\s+<\.\.\. \w+ resumed>(.*)$")
 
 
-def read_trace(lines: Iterable[str], folder: str) -> Recording:
+def read_trace(lines: Iterable[str], folder: str) -> FileRecording:
     """The steps below a folder, which strace has written down with `-f -xx`, of one process and its threads."""
-    reader = _Reader(folder)
+    reader = _TraceReader(folder)
     for line in _whole(lines):
         if found := _LINE.match(line):
             reader.read(found[1], found[2].split(", "), int(found[3]))
@@ -49,7 +49,7 @@ class _Descriptor:
     at: int = 0
 
 
-class _Reader:
+class _TraceReader:
     """Follows descriptors and names, so that each step tells which file it is about."""
 
     def __init__(self, folder: str) -> None:

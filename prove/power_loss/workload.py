@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 import longmind
-from prove.mixed_work import Done, MixedWork
+from prove.mixed_work import CompletedOperation, MixedWork
 from prove.world import ADA, World, context_of
 
 DATABASE = "new/store/memory.db"
@@ -27,7 +27,7 @@ def main(say: Callable[[str], None], folder: str, seed: str, operations: str, du
     place = Path(folder)
     apsw.connection_hooks.append(lambda connection: connection.wal_autocheckpoint(_PAGES_TO_CHECKPOINT))
 
-    def tell(done: Done, **more: Any) -> None:
+    def tell(done: CompletedOperation, **more: Any) -> None:
         say(json.dumps({**vars(done), **more}))
 
     mirror = {"events_jsonl_dir": str(place / MIRROR), "events_jsonl_fsync": fsync}
@@ -38,9 +38,9 @@ def main(say: Callable[[str], None], folder: str, seed: str, operations: str, du
     for round in range(REOPENINGS):
         with longmind.open(url, embedder=None, **settings) as engine:
             if work is None:
-                tell(Done("open"))
+                tell(CompletedOperation("open"))
                 work = MixedWork(engine, dice, length=200)
-                tell(Done("begin", at_once=False))
+                tell(CompletedOperation("begin", at_once=False))
             else:
                 work.go_on(engine)
             for _ in range(int(operations) // REOPENINGS):
@@ -51,7 +51,7 @@ def main(say: Callable[[str], None], folder: str, seed: str, operations: str, du
                 # New files take the place of the old ones, to which lines are added after this.
                 engine.rebuild_jsonl()
                 context_of(engine, ADA).admin.export_user_archive(place / ARCHIVE)
-                tell(Done("export"), archive=True)
+                tell(CompletedOperation("export"), archive=True)
 
 
 def _lines(world: World) -> list[str]:

@@ -12,12 +12,12 @@ from prove.scale.job_queue import queues
 from prove.scale.latency import latencies
 from prove.scale.pages import pages
 from prove.scale.population import ATOMS, EVENTS
-from prove.scale.sizes import counted, sizes
+from prove.scale.sizes import count_rows, sizes
 from prove.scale.startup import memory, starts
-from prove.scale.stores import Pair, filled_pair
-from prove.scale.upkeep import growth, settled
-from prove.scale.user_removal import leavings
-from prove.section import Check, Plan, Section, measured, skipped
+from prove.scale.stores import StorePair, filled_pair
+from prove.scale.upkeep import check_plans, growth
+from prove.scale.user_removal import check_removals
+from prove.section import Check, Plan, Section, report_figures, skip_check
 
 USERS, FEWER_USERS = 10_000, 500
 JOBS, FEWER_JOBS = 100_000, 5_000
@@ -31,20 +31,20 @@ def run(plan: Plan) -> Iterator[Check]:
         to_leave = plan.seconds * (1 - nth / len(plan.engines))
         with filled_pair(engine, plan.folder, USERS if plan.full else FEWER_USERS) as pair:
             for name, part in _parts(plan, pair).items():
-                if plan.left() > to_leave:
+                if plan.seconds_left() > to_leave:
                     yield from part()
                 else:
-                    yield skipped(f"{engine}: {name}", "the time was over")
+                    yield skip_check(f"{engine}: {name}", "the time was over")
 
 
-def _parts(plan: Plan, pair: Pair) -> dict[str, Callable[[], Iterator[Check]]]:
+def _parts(plan: Plan, pair: StorePair) -> dict[str, Callable[[], Iterator[Check]]]:
     # A kept store has the size it was filled to, whatever this run would have filled.
     many = pair.users >= USERS
     return {
-        "what is stored": lambda: iter([stored(pair, USERS if plan.full else pair.users)]),
-        "statements that read a whole table": lambda: settled(pair),
+        "what is stored": lambda: iter([check_stored(pair, USERS if plan.full else pair.users)]),
+        "statements that read a whole table": lambda: check_plans(pair),
         "what it takes on the disk": lambda: iter(
-            [measured(f"{pair.engine}: what it takes on the disk, in bytes", sizes(pair))]
+            [report_figures(f"{pair.engine}: what it takes on the disk, in bytes", sizes(pair))]
         ),
         "how soon it is opened and first used": lambda: starts(pair, 5 if many else 3),
         "how long operations take among many users": lambda: latencies(plan, pair, 4.0 if many else 0.7),
@@ -52,13 +52,13 @@ def _parts(plan: Plan, pair: Pair) -> dict[str, Callable[[], Iterator[Check]]]:
         "how long a long queue takes": lambda: queues(pair, JOBS if many else FEWER_JOBS, 2.0 if many else 0.5),
         "how soon the last pages of long lists come": lambda: pages(pair, PAGED if many else FEWER_PAGED),
         "how the log grows": lambda: growth(pair, APPENDS if many else FEWER_APPENDS, rebuild=plan.full),
-        "how long an export and an erasure take": lambda: leavings(pair),
+        "how long an export and an erasure take": lambda: check_removals(pair),
     }
 
 
-def stored(pair: Pair, users: int) -> Check:
+def check_stored(pair: StorePair, users: int) -> Check:
     """Whether as much is in the store as so many users were to be given, as the database itself counts it."""
-    rows, wanted = counted(pair.big), {"users": users, "atoms": users * ATOMS, "events": users * EVENTS}
+    rows, wanted = count_rows(pair.big), {"users": users, "atoms": users * ATOMS, "events": users * EVENTS}
     return Check(
         f"{pair.engine}: {wanted['atoms']:,} atoms and {wanted['events']:,} events of {users:,} users are stored",
         # Beside these the ledger tells of spaces, blocks and conversations that were made.
@@ -68,7 +68,7 @@ def stored(pair: Pair, users: int) -> Check:
     )
 
 
-def _rates(pair: Pair) -> dict[str, object]:
+def _rates(pair: StorePair) -> dict[str, object]:
     rows, seconds = pair.filled.rows, pair.filled.seconds
     return {"per second": {name: round(rows[kind] / seconds[name]) for name, kind in (("atoms", "atoms"),)}}
 

@@ -104,17 +104,17 @@ def results(measured: Measured, assumed: Assumed) -> Iterator[tuple[str, float, 
 
 def page(measured: Measured, assumed: Assumed) -> str:
     """Return three tables: measured, assumed and derived figures."""
-    parts = [_given("measured", measured), _given("assumed", assumed)]
-    rows = "\n".join(f"| {name} | {_said(value, unit)} |" for name, value, unit in results(measured, assumed))
+    parts = [_format_inputs("measured", measured), _format_inputs("assumed", assumed)]
+    rows = "\n".join(f"| {name} | {_format_value(value, unit)} |" for name, value, unit in results(measured, assumed))
     return "\n\n".join([*parts, f"| derived | |\n| --- | ---: |\n{rows}"]) + "\n"
 
 
-def _given(title: str, figures: Measured | Assumed) -> str:
-    rows = [f"| {each.metadata['words']} | {_said(getattr(figures, each.name))} |" for each in fields(figures)]
+def _format_inputs(title: str, figures: Measured | Assumed) -> str:
+    rows = [f"| {each.metadata['words']} | {_format_value(getattr(figures, each.name))} |" for each in fields(figures)]
     return "\n".join([f"| {title} | |", "| --- | ---: |", *rows])
 
 
-def _said(value: float, unit: str = "") -> str:
+def _format_value(value: float, unit: str = "") -> str:
     if value >= 10**9:
         return f"{value / 10**9:,.0f} billion {unit}".strip()
     said = f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2g}"

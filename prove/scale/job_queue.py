@@ -11,9 +11,9 @@ import longmind
 from benchmarks.measure import interleave
 from longmind.clock import system_clock
 from longmind.store.tables import jobs
-from prove.scale.latency import compared, steady
-from prove.scale.population import CALLERS, context_of, opened
-from prove.scale.stores import Pair
+from prove.scale.latency import compare_timings, steady
+from prove.scale.population import CALLERS, context_of, open_engine
+from prove.scale.stores import StorePair
 from prove.section import Check
 
 KIND = "prove.scale"
@@ -21,9 +21,9 @@ SHORT = 2_000
 """The jobs of the short queue: enough for as many claims as are timed."""
 
 
-def queues(pair: Pair, long: int, seconds: float) -> Iterator[Check]:
+def queues(pair: StorePair, long: int, seconds: float) -> Iterator[Check]:
     with ExitStack() as stack:
-        big, small = (stack.enter_context(opened(url)) for url in (pair.big, pair.small))
+        big, small = (stack.enter_context(open_engine(url)) for url in (pair.big, pair.small))
         _enqueue(small, pair.measured[:1], SHORT)
         _enqueue(big, range(pair.users), long)
         whose = pair.measured[0]
@@ -36,9 +36,11 @@ def queues(pair: Pair, long: int, seconds: float) -> Iterator[Check]:
         for name, operation in operations.items():
             contenders = {"small": partial(operation, small), "big": partial(operation, big)}
             take = partial(interleave, contenders, seconds=seconds, calls_per_round=5, most_calls=SHORT // 5)
-            yield compared(f"{pair.engine}: {name} takes no longer with {long:,} queued jobs", steady(take))
+            yield compare_timings(f"{pair.engine}: {name} takes no longer with {long:,} queued jobs", steady(take))
         counted = interleave({"small": small.measures, "big": big.measures}, seconds=seconds, calls_per_round=2)
-        yield compared(f"{pair.engine}: counting the queue for the metrics, which looks at all of it", counted, None)
+        yield compare_timings(
+            f"{pair.engine}: counting the queue for the metrics, which looks at all of it", counted, None
+        )
 
 
 def _enqueue(engine: longmind.Engine, users: range | list[int], count: int) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import longmind
 from benchmarks._recall_data import facts, questions
 from benchmarks.measure import Timing, interleave
-from prove.scale.population import ATOMS, atom, context_of, event, opened, turn
-from prove.scale.stores import Pair
-from prove.section import Check, Plan, measured
+from prove.scale.population import ATOMS, atom, context_of, event, open_engine, turn
+from prove.scale.stores import StorePair
+from prove.section import Check, Plan, report_figures
 
 GOAL = 1.5
 _TRIES = 4
@@ -71,20 +71,20 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
-def latencies(plan: Plan, pair: Pair, seconds: float) -> Iterator[Check]:
+def latencies(plan: Plan, pair: StorePair, seconds: float) -> Iterator[Check]:
     # Before anything is written, and after all else: the measured users have to have as much as everybody.
-    yield _of_anybody(plan, pair, "recall_by_topic", seconds)
+    yield _time_strangers(plan, pair, "recall_by_topic", seconds)
     with ExitStack() as stack:
-        big, small = (stack.enter_context(opened(url)) for url in (pair.big, pair.small))
+        big, small = (stack.enter_context(open_engine(url)) for url in (pair.big, pair.small))
         stores = {
             name: cycle([person(engine, user) for user in pair.measured])
             for name, engine in (("small", small), ("big", big))
         }
         for name, operation in OPERATIONS.items():
-            contenders = {store: _called(operation, people) for store, people in stores.items()}
+            contenders = {store: _make_call(operation, people) for store, people in stores.items()}
             take = partial(interleave, contenders, seconds=seconds, calls_per_round=8)
-            yield compared(f"{pair.engine}: {name} takes no longer among {pair.users:,} users", steady(take))
-    yield _of_anybody(plan, pair, "append_turn", seconds)
+            yield compare_timings(f"{pair.engine}: {name} takes no longer among {pair.users:,} users", steady(take))
+    yield _time_strangers(plan, pair, "append_turn", seconds)
 
 
 def steady(take: Callable[[], Timings]) -> Timings:
@@ -103,11 +103,11 @@ def _ratio(timings: Timings) -> float:
     return timings["big"].p50_ms / timings["small"].p50_ms
 
 
-def _called(operation: Operation, people: Iterator[Person]) -> Callable[[], object]:
+def _make_call(operation: Operation, people: Iterator[Person]) -> Callable[[], object]:
     return lambda: operation(next(people))
 
 
-def compared(claim: str, timings: Timings, goal: float | None = GOAL) -> Check:
+def compare_timings(claim: str, timings: Timings, goal: float | None = GOAL) -> Check:
     big = timings["big"]
     ratio = _ratio(timings)
     figures: dict[str, Any] = {
@@ -116,22 +116,22 @@ def compared(claim: str, timings: Timings, goal: float | None = GOAL) -> Check:
         **{f"{name} p50/p95/p99 ms": [each.p50_ms, each.p95_ms, each.p99_ms] for name, each in timings.items()},
     }
     if goal is None:
-        return measured(claim, figures)
+        return report_figures(claim, figures)
     held = ratio <= goal
     detail = "" if held else f"{ratio:.2f} times as long as alone"
     return Check(f"{claim} (p50 within {goal} times)", held, figures, detail)
 
 
-def _of_anybody(plan: Plan, pair: Pair, name: str, seconds: float) -> Check:
+def _time_strangers(plan: Plan, pair: StorePair, name: str, seconds: float) -> Check:
     """Each call comes from another user, who is in no cache: of the process, and hardly of the database."""
     drawn = plan.dice("anybody").sample(range(pair.users), min(pair.users, 400))
     with ExitStack() as stack:
         # No room for more than one user's memory, so that each recall has to load it, in both stores.
-        big, small = (stack.enter_context(opened(url, cache_megabytes=0.001)) for url in (pair.big, pair.small))
+        big, small = (stack.enter_context(open_engine(url, cache_megabytes=0.001)) for url in (pair.big, pair.small))
         people = {
             "small": cycle([person(small, user) for user in pair.measured]),
             "big": cycle([person(big, user) for user in drawn]),
         }
-        contenders = {store: _called(OPERATIONS[name], users) for store, users in people.items()}
+        contenders = {store: _make_call(OPERATIONS[name], users) for store, users in people.items()}
         timings = interleave(contenders, seconds=seconds, calls_per_round=8, most_calls=2 * len(drawn))
-    return compared(f"{pair.engine}: {name} by users who were long away, and by few in turns", timings, None)
+    return compare_timings(f"{pair.engine}: {name} by users who were long away, and by few in turns", timings, None)

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.measure import percentile
-from prove.scale.population import atom, context_of, event, opened
-from prove.scale.stores import Pair
-from prove.section import Check, measured
+from prove.scale.population import atom, context_of, event, open_engine
+from prove.scale.stores import StorePair
+from prove.section import Check, report_figures
 
 AT_ONCE = 2_000
 TIMES = 2.0
 _PAGE = 50
 
 
-def pages(pair: Pair, rows: int) -> Iterator[Check]:
+def pages(pair: StorePair, rows: int) -> Iterator[Check]:
     """A user with far more than the others: so many atoms and events, and a tenth as many conversations."""
-    with opened(pair.big) as engine:
+    with open_engine(pair.big) as engine:
         context = context_of(engine, pair.users)
         space = context.memory.create_memory_space("memory").id
         for start in range(0, rows, AT_ONCE):
@@ -31,8 +31,8 @@ def pages(pair: Pair, rows: int) -> Iterator[Check]:
             ("list_atoms", lambda cursor: context.memory.list_atoms(space, limit=_PAGE, cursor=cursor)),
             ("list_conversations", lambda cursor: context.conversations.list_conversations(limit=_PAGE, cursor=cursor)),
         ):
-            yield _paged(pair, name, read)
-        yield measured(
+            yield _check_pages(pair, name, read)
+        yield report_figures(
             f"{pair.engine}: what reads along a user's own timeline, with {rows:,} events on it",
             {
                 "ms": {
@@ -48,7 +48,7 @@ def pages(pair: Pair, rows: int) -> Iterator[Check]:
         )
 
 
-def _paged(pair: Pair, name: str, read: Callable[[str | None], Any]) -> Check:
+def _check_pages(pair: StorePair, name: str, read: Callable[[str | None], Any]) -> Check:
     times: list[float] = []
     cursor, rows = None, 0
     while True:

@@ -49,7 +49,7 @@ def whole_reads(engine: longmind.Engine, scope: longmind.Scope, *, seldom: bool 
 
     `seldom` tells PostgreSQL to do so only where there is no other way: in an empty store it would do it everywhere.
     """
-    look = _of_sqlite if engine._database.engine == "sqlite" else _of_postgres
+    look = _find_sqlite_scans if engine._database.engine == "sqlite" else _find_postgres_scans
     found = {}
     for name, query in statements(engine).items():
         tables = engine._database.read(None if query.system else scope, look, query, seldom)
@@ -58,7 +58,7 @@ def whole_reads(engine: longmind.Engine, scope: longmind.Scope, *, seldom: bool 
     return found
 
 
-def unexpected(found: Mapping[str, list[str]]) -> list[str]:
+def find_unexpected(found: Mapping[str, list[str]]) -> list[str]:
     return [f"{name} reads all of {', '.join(tables)}" for name, tables in found.items() if name not in OVER_ALL]
 
 
@@ -83,7 +83,7 @@ def _steps(run: Transaction, query: NamedQuery) -> list[str]:
     return [step for *_, step in steps]
 
 
-def _of_sqlite(run: Transaction, query: NamedQuery, _seldom: bool) -> list[str]:
+def _find_sqlite_scans(run: Transaction, query: NamedQuery, _seldom: bool) -> list[str]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # as above
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     named = _aliases(query.text, tables)
@@ -96,7 +96,7 @@ def _aliases(text: str, tables: set[str]) -> dict[str, str]:
     return {alias or table: table for table, alias in found if table in tables}
 
 
-def _of_postgres(run: Transaction, query: NamedQuery, seldom: bool) -> list[str]:
+def _find_postgres_scans(run: Transaction, query: NamedQuery, seldom: bool) -> list[str]:
     plan = _plan(run, query, seldom)
     found = [node["Relation Name"] for node, above in _nodes(plan, "") if _reads_all(node, above)]
     connection: Any = run._connection  # type: ignore[attr-defined]  # as above

@@ -28,7 +28,7 @@ _PLACES = ("calendar", "mail", "shop", "travel", "health", "work")
 
 
 @dataclass(frozen=True)
-class Filled:
+class Population:
     """How a store was filled: rows by what they are, and the seconds it took."""
 
     users: int
@@ -40,13 +40,13 @@ class Filled:
 
 
 @contextmanager
-def opened(url: str, **settings: Any) -> Iterator[longmind.Engine]:
+def open_engine(url: str, **settings: Any) -> Iterator[longmind.Engine]:
     """An engine whose vectors cost nothing, so that what is measured is the store."""
     with longmind.open(url, embedder=CheapEmbedder(), **settings) as engine:
         yield engine
 
 
-def measured(users: int) -> list[int]:
+def select_measured(users: int) -> list[int]:
     """Those who are asked: spread over the store, neither its first users nor its last."""
     return [users * (2 * number + 1) // (2 * MEASURED) for number in range(MEASURED)]
 
@@ -55,16 +55,16 @@ def context_of(engine: longmind.Engine, user: int) -> longmind.Context:
     return engine.context(tenant_id=f"tenant {user % TENANTS}", app_id=APP, user_id=f"user {user}")
 
 
-def fill(url: str, users: Sequence[int]) -> Filled:
+def fill(url: str, users: Sequence[int]) -> Population:
     """Give each of the users their memory. Callers work side by side, as those of a service do."""
     seconds = {}
-    with opened(url) as engine, ThreadPoolExecutor(CALLERS) as pool:
+    with open_engine(url) as engine, ThreadPoolExecutor(CALLERS) as pool:
         for name, work in (("atoms", _remember), ("recorded events", _record), ("conversations", _talk)):
             began = time.perf_counter()
             for _ in pool.map(lambda user, work=work: work(context_of(engine, user), user), users):
                 pass
             seconds[name] = round(time.perf_counter() - began, 1)
-    return Filled(len(users), seconds)
+    return Population(len(users), seconds)
 
 
 def atom(text: str) -> dict[str, Any]:

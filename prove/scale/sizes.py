@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import psycopg
 
-from prove.scale.stores import Pair, path_of
+from prove.scale.stores import StorePair, path_of
 
 _OF_ATOMS = (
     "atoms", "atom_removals", "term_segments", "vector_segments", "fact_segments", "entities", "entity_names",
@@ -33,7 +33,7 @@ _COUNTED = {
 }
 
 
-def counted(url: str) -> dict[str, int]:
+def count_rows(url: str) -> dict[str, int]:
     """How many rows there are, whatever whoever has filled it says."""
     if url.startswith("sqlite:"):
         connection = apsw.Connection(str(path_of(url)), flags=apsw.SQLITE_OPEN_READONLY)
@@ -45,9 +45,9 @@ def counted(url: str) -> dict[str, int]:
         return {name: int(row[0]) for name, query in _COUNTED.items() for row in postgres.execute(query.encode())}
 
 
-def sizes(pair: Pair) -> dict[str, Any]:
+def sizes(pair: StorePair) -> dict[str, Any]:
     """Bytes of the big store, of each part of it, and for one atom and one event with all that is kept for them."""
-    parts = _of_sqlite(pair.big) if pair.engine == "sqlite" else _of_postgres(pair.big)
+    parts = _measure_sqlite(pair.big) if pair.engine == "sqlite" else _measure_postgres(pair.big)
     tables: dict[str, int] = {}
     for (table, _), size in parts.items():
         tables[table] = tables.get(table, 0) + size
@@ -68,7 +68,7 @@ def _largest(sizes: dict[str, int], count: int = 12) -> dict[str, int]:
     return dict(sorted(sizes.items(), key=lambda each: -each[1])[:count])
 
 
-def _of_sqlite(url: str) -> dict[tuple[str, str], int]:
+def _measure_sqlite(url: str) -> dict[tuple[str, str], int]:
     connection = apsw.Connection(str(path_of(url)), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         tables: dict[Any, Any] = dict(connection.execute("SELECT name, tbl_name FROM sqlite_master"))
@@ -78,6 +78,6 @@ def _of_sqlite(url: str) -> dict[tuple[str, str], int]:
         connection.close()
 
 
-def _of_postgres(url: str) -> dict[tuple[str, str], int]:
+def _measure_postgres(url: str) -> dict[tuple[str, str], int]:
     with psycopg.connect(url) as connection:
         return {(table, index): size for table, index, size in connection.execute(_POSTGRES)}

@@ -13,9 +13,9 @@ from typing import Any
 import psutil
 
 from benchmarks._recall_data import facts, questions
-from harness.crew import Line, started
-from prove.scale.population import ATOMS, context_of, opened, turn
-from prove.scale.stores import Pair
+from harness.crew import Line, start_process
+from prove.scale.population import ATOMS, context_of, open_engine, turn
+from prove.scale.stores import StorePair
 from prove.section import Check
 
 SLOWER_BY_MS = 50.0
@@ -25,12 +25,12 @@ BESIDE_MEGABYTES = 96.0
 """What the process may take beside the cache of the spaces: connections, statements, the allocator's leftovers."""
 
 
-def starts(pair: Pair, rounds: int) -> Iterator[Check]:
+def starts(pair: StorePair, rounds: int) -> Iterator[Check]:
     """Processes that have loaded the code and opened nothing; big and small take turns."""
     taken: dict[str, list[dict[str, float]]] = {"small": [], "big": []}
     for number in range(rounds):
         for name, url in (("small", pair.small), ("big", pair.big)):
-            with started(start, url, pair.measured[number % len(pair.measured)]) as child:
+            with start_process(start, url, pair.measured[number % len(pair.measured)]) as child:
                 taken[name].append(child.result())
     best = {name: {step: round(min(each[step] for each in all), 2) for step in all[0]} for name, all in taken.items()}
     slower = sum(best["big"].values()) - sum(best["small"].values())
@@ -55,7 +55,7 @@ def start(_line: Line, url: str, user: int) -> dict[str, float]:
         times[step] = (time.perf_counter() - began) * 1000
         began = time.perf_counter()
 
-    with opened(url) as engine:
+    with open_engine(url) as engine:
         note("open")
         context = context_of(engine, user)
         space = context.memory.list_memory_spaces()[0].id
@@ -68,7 +68,7 @@ def start(_line: Line, url: str, user: int) -> dict[str, float]:
     return times
 
 
-def _doctor(pair: Pair) -> Check:
+def _doctor(pair: StorePair) -> Check:
     """It looks at the clock, the schema, the queue and the keys; the best of some runs."""
     times: dict[str, list[float]] = {"small": [], "big": []}
     for name, url in 2 * (("small", pair.small), ("big", pair.big)):
@@ -95,15 +95,15 @@ def _doctor(pair: Pair) -> Check:
     )
 
 
-def memory(pair: Pair) -> Iterator[Check]:
+def memory(pair: StorePair) -> Iterator[Check]:
     """What a process takes after so many users had to do with it."""
     steps = [count for count in (1, 100, 1_000, 10_000) if count <= pair.users]
-    with started(touch, pair.big, steps) as child:
+    with start_process(touch, pair.big, steps) as child:
         found: list[dict[str, Any]] = child.result()
-    yield bounded(pair.engine, steps, found)
+    yield check_bounds(pair.engine, steps, found)
 
 
-def bounded(engine: str, steps: list[int], found: list[dict[str, Any]]) -> Check:
+def check_bounds(engine: str, steps: list[int], found: list[dict[str, Any]]) -> Check:
     """Whether a process holds no more than it may, beside what it took for its first user."""
     first, last = found[0], found[-1]
     grown = last["resident MB"] - first["resident MB"]
@@ -119,7 +119,7 @@ def bounded(engine: str, steps: list[int], found: list[dict[str, Any]]) -> Check
 def touch(line: Line, url: str, steps: list[int]) -> list[dict[str, Any]]:
     """Recall, search events and read messages of ever more users."""
     found = []
-    with opened(url, cache_megabytes=CACHE_MEGABYTES) as engine:
+    with open_engine(url, cache_megabytes=CACHE_MEGABYTES) as engine:
         touched = 0
         for step in steps:
             for user in range(touched, step):
@@ -131,11 +131,11 @@ def touch(line: Line, url: str, steps: list[int]) -> list[dict[str, Any]]:
                 if user % 100 == 0:
                     line.say(user)
             touched = step
-            found.append(_taken(engine.measures))
+            found.append(_read_memory(engine.measures))
     return found
 
 
-def _taken(measures: Callable[[], Any]) -> dict[str, Any]:
+def _read_memory(measures: Callable[[], Any]) -> dict[str, Any]:
     taken = measures()
     return {
         "resident MB": round(psutil.Process().memory_info().rss / 2**20, 1),

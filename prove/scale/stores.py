@@ -14,7 +14,7 @@ import apsw
 import psycopg
 
 from harness.postgres import PostgresServer
-from prove.scale.population import Filled, fill, measured
+from prove.scale.population import Population, fill, select_measured
 
 KEEP = "PROVE_KEEP"
 """Names a folder in which filled stores stay, so that a later run need not fill them again; it works on copies.
@@ -25,23 +25,23 @@ _STORE = "scale"
 
 
 @dataclass(frozen=True)
-class Pair:
+class StorePair:
     """A store of many users, and one of the measured ones among them."""
 
     engine: str
     big: str
     small: str
     users: int
-    filled: Filled
+    filled: Population
     folder: Path
 
     @property
     def measured(self) -> list[int]:
-        return measured(self.users)
+        return select_measured(self.users)
 
 
 @contextmanager
-def filled_pair(engine: str, folder: Path, users: int) -> Iterator[Pair]:
+def filled_pair(engine: str, folder: Path, users: int) -> Iterator[StorePair]:
     kept = os.environ.get(KEEP)
     make = _sqlite if engine == "sqlite" else _postgres
     with make(folder, Path(kept) if kept else None, users) as pair:
@@ -50,23 +50,23 @@ def filled_pair(engine: str, folder: Path, users: int) -> Iterator[Pair]:
 
 
 @contextmanager
-def _sqlite(folder: Path, kept: Path | None, users: int) -> Iterator[Pair]:
+def _sqlite(folder: Path, kept: Path | None, users: int) -> Iterator[StorePair]:
     place = (kept or folder).absolute()
     place.mkdir(parents=True, exist_ok=True)
-    filled = _filled(place, "sqlite", f"sqlite:///{place}/{_STORE}.db", users, is_kept=kept is not None)
+    filled = _fill_or_load(place, "sqlite", f"sqlite:///{place}/{_STORE}.db", users, is_kept=kept is not None)
     big = place / f"{_STORE}.db"
     if kept is not None:
-        _emptied(big)
+        _empty_wal(big)
         big = Path(shutil.copy(big, folder / f"{_STORE}.db"))
     try:
-        yield Pair("sqlite", f"sqlite:///{big}", f"sqlite:///{folder}/small.db", filled.users, filled, folder)
+        yield StorePair("sqlite", f"sqlite:///{big}", f"sqlite:///{folder}/small.db", filled.users, filled, folder)
     finally:
         for path in folder.glob("*.db*"):
             path.unlink()
 
 
 @contextmanager
-def _postgres(folder: Path, kept: Path | None, users: int) -> Iterator[Pair]:
+def _postgres(folder: Path, kept: Path | None, users: int) -> Iterator[StorePair]:
     place = None if kept is None else kept.absolute() / "postgresql"
     if place is not None:
         place.mkdir(parents=True, exist_ok=True)
@@ -74,22 +74,22 @@ def _postgres(folder: Path, kept: Path | None, users: int) -> Iterator[Pair]:
         if _is_missing(server, _STORE):
             server.create_database(_STORE)
         url = server.url(_STORE)
-        filled = _filled(kept or folder, "postgresql", url, users, is_kept=kept is not None)
+        filled = _fill_or_load(kept or folder, "postgresql", url, users, is_kept=kept is not None)
         if kept is not None:
-            url = _copied(server, _STORE, "big")
+            url = _copy_database(server, _STORE, "big")
         server.drop_database("small")
         try:
-            yield Pair("postgresql", url, server.create_database("small"), filled.users, filled, server.folder)
+            yield StorePair("postgresql", url, server.create_database("small"), filled.users, filled, server.folder)
         finally:
             if kept is not None:
                 server.drop_database("big")
                 server.drop_database("small")
 
 
-def _filled(folder: Path, engine: str, url: str, users: int, *, is_kept: bool) -> Filled:
+def _fill_or_load(folder: Path, engine: str, url: str, users: int, *, is_kept: bool) -> Population:
     note = folder / f"{engine}.json"
     if is_kept and note.exists():
-        return Filled(**json.loads(note.read_text("utf-8")))
+        return Population(**json.loads(note.read_text("utf-8")))
     filled = fill(url, range(users))
     if is_kept:
         note.write_text(json.dumps(asdict(filled)), "utf-8")
@@ -101,7 +101,7 @@ def _is_missing(server: PostgresServer, name: str) -> bool:
         return connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone() is None
 
 
-def _copied(server: PostgresServer, name: str, copy: str) -> str:
+def _copy_database(server: PostgresServer, name: str, copy: str) -> str:
     server.drop_database(copy)
     with psycopg.connect(server.url(), autocommit=True) as connection:
         # File by file: the other way writes all of it to the write-ahead log first.
@@ -109,7 +109,7 @@ def _copied(server: PostgresServer, name: str, copy: str) -> str:
     return server.url(copy)
 
 
-def _emptied(path: Path) -> None:
+def _empty_wal(path: Path) -> None:
     """Bring what is in the WAL file into the database, so that one file is all of it."""
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

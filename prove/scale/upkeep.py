@@ -11,16 +11,16 @@ import apsw
 import psycopg
 
 from prove.scale.latency import OPERATIONS, person
-from prove.scale.plans import unexpected, whole_reads
-from prove.scale.population import context_of, opened
-from prove.scale.stores import Pair, path_of
+from prove.scale.plans import find_unexpected, whole_reads
+from prove.scale.population import context_of, open_engine
+from prove.scale.stores import StorePair, path_of
 from prove.section import Check
 
 MOST_WAL_MEGABYTES = 64.0
 """Of SQLite, while single operations come and go. A bulk write makes it as long as that write is."""
 
 
-def settled(pair: Pair) -> Iterator[Check]:
+def check_plans(pair: StorePair) -> Iterator[Check]:
     """Bring both stores to rest as time would, and see that PostgreSQL, which now knows its tables, goes by keys."""
     figures: dict[str, Any] = {}
     if pair.engine == "postgresql":
@@ -28,10 +28,10 @@ def settled(pair: Pair) -> Iterator[Check]:
             with psycopg.connect(url, autocommit=True) as connection:
                 for statement in ("VACUUM (ANALYZE)", "CHECKPOINT"):
                     figures[f"{statement} s"] = _seconds(lambda run=connection.execute, said=statement: run(said))
-    with opened(pair.big) as engine:
+    with open_engine(pair.big) as engine:
         scope = context_of(engine, pair.measured[0]).scope
         found = whole_reads(engine, scope)
-    wrong = unexpected(found)
+    wrong = find_unexpected(found)
     yield Check(
         f"{pair.engine}: at {pair.users:,} users no statement reads a whole table but the host's own few",
         not wrong,
@@ -40,10 +40,10 @@ def settled(pair: Pair) -> Iterator[Check]:
     )
 
 
-def growth(pair: Pair, appends: int, *, rebuild: bool) -> Iterator[Check]:
+def growth(pair: StorePair, appends: int, *, rebuild: bool) -> Iterator[Check]:
     """The log while turns are appended by all kinds of users, and what it takes to bring it, and the file, in order."""
     longest = 0.0
-    with opened(pair.big) as engine:
+    with open_engine(pair.big) as engine:
         step = max(1, pair.users // 200)
         people = cycle([person(engine, user) for user in range(0, pair.users // 2, step)])
         begun_at = _log_end(pair)
@@ -67,7 +67,7 @@ def growth(pair: Pair, appends: int, *, rebuild: bool) -> Iterator[Check]:
             f"{longest:.0f} MB",
         )
     else:
-        limit = _setting(pair, "max_wal_size")
+        limit = _read_setting(pair, "max_wal_size")
         # The server itself keeps to it only about: it is what checkpoints aim at.
         yield Check(
             "postgresql: pg_wal stays about its max_wal_size while many users write",
@@ -77,18 +77,18 @@ def growth(pair: Pair, appends: int, *, rebuild: bool) -> Iterator[Check]:
         )
 
 
-def _log_megabytes(pair: Pair) -> float:
+def _log_megabytes(pair: StorePair) -> float:
     if pair.engine == "sqlite":
         return path_of(pair.big).with_name(path_of(pair.big).name + "-wal").stat().st_size / 2**20
     return _number(pair, "SELECT SUM(size) FROM pg_ls_waldir()") / 2**20
 
 
-def _log_end(pair: Pair) -> float:
+def _log_end(pair: StorePair) -> float:
     """How many bytes of PostgreSQL's log were ever written: what replicas and archives are sent."""
     return 0.0 if pair.engine == "sqlite" else _number(pair, "SELECT pg_current_wal_lsn() - '0/0'")
 
 
-def _checkpoint(pair: Pair) -> None:
+def _checkpoint(pair: StorePair) -> None:
     if pair.engine == "sqlite":
         file = apsw.Connection(str(path_of(pair.big)))
         file.set_busy_timeout(10_000)
@@ -99,15 +99,15 @@ def _checkpoint(pair: Pair) -> None:
         connection.execute("CHECKPOINT")
 
 
-def _dead_rows(pair: Pair) -> int:
+def _dead_rows(pair: StorePair) -> int:
     return int(_number(pair, "SELECT SUM(n_dead_tup) FROM pg_stat_user_tables WHERE schemaname = 'longmind'"))
 
 
-def _setting(pair: Pair, name: str) -> float:
+def _read_setting(pair: StorePair, name: str) -> float:
     return _number(pair, f"SELECT setting::bigint FROM pg_settings WHERE name = '{name}'")
 
 
-def _number(pair: Pair, query: str) -> float:
+def _number(pair: StorePair, query: str) -> float:
     with psycopg.connect(pair.big) as connection:
         row = connection.execute(query).fetchone()
     assert row is not None

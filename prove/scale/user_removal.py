@@ -8,15 +8,15 @@ from contextlib import ExitStack
 from typing import Any
 
 import longmind
-from prove.scale.population import ATOMS, EVENTS, context_of, opened
-from prove.scale.stores import Pair
+from prove.scale.population import ATOMS, EVENTS, context_of, open_engine
+from prove.scale.stores import StorePair
 from prove.section import Check
 
 TIMES = 2.0
 """How many times as long it may take in the large store: these are a handful of calls, not hundreds."""
 
 
-def leavings(pair: Pair) -> Iterator[Check]:
+def check_removals(pair: StorePair) -> Iterator[Check]:
     """The last half of the measured users goes, from both stores."""
     leaving = pair.measured[len(pair.measured) // 2 :]
     taken: dict[str, dict[str, list[float]]] = {name: {"export": [], "erasure": []} for name in ("small", "big")}
@@ -24,15 +24,15 @@ def leavings(pair: Pair) -> Iterator[Check]:
     with ExitStack() as stack:
         # No file is rebuilt with an erasure, small or large: that is measured apart.
         engines = {
-            name: stack.enter_context(opened(url, erasure_rebuild_megabytes=0.001))
+            name: stack.enter_context(open_engine(url, erasure_rebuild_megabytes=0.001))
             for name, url in (("small", pair.small), ("big", pair.big))
         }
         for user in leaving:
             for name, engine in engines.items():
                 context = context_of(engine, user)
-                export = _timed(taken[name]["export"], context.admin.export_user_data)
-                erased = _timed(taken[name]["erasure"], context.admin.delete_user_data, confirm=True)
-                missing += _what_is_wrong(engine, user, export, erased)
+                export = _time_call(taken[name]["export"], context.admin.export_user_data)
+                erased = _time_call(taken[name]["erasure"], context.admin.delete_user_data, confirm=True)
+                missing += _find_problems(engine, user, export, erased)
     for what in ("export", "erasure"):
         # The best of a few: a median of so few tells what else ran.
         best = {name: round(min(times[what]) * 1000, 1) for name, times in taken.items()}
@@ -45,14 +45,14 @@ def leavings(pair: Pair) -> Iterator[Check]:
         )
 
 
-def _timed(times: list[float], work: Any, **arguments: Any) -> dict[str, Any]:
+def _time_call(times: list[float], work: Any, **arguments: Any) -> dict[str, Any]:
     began = time.perf_counter()
     result: dict[str, Any] = work(**arguments)
     times.append(time.perf_counter() - began)
     return result
 
 
-def _what_is_wrong(engine: longmind.Engine, user: int, export: Any, erased: Any) -> Iterator[str]:
+def _find_problems(engine: longmind.Engine, user: int, export: Any, erased: Any) -> Iterator[str]:
     """An export or an erasure that leaves something out would be fast."""
     if len(export["atoms"]) < ATOMS:
         yield f"{len(export['atoms'])} atoms were exported"

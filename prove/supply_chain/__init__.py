@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import longmind
-from prove.section import Check, Plan, Section, skipped
+from prove.section import Check, Plan, Section, skip_check
 from prove.supply_chain import installation, licences, outside_audits, package
 from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins, problems
 from tools import security
 
 
 def run(plan: Plan) -> Iterator[Check]:
-    yield from locked_packages(plan.folder)
-    yield from own_code()
-    yield from audits(plan.folder)
-    yield from built(plan.folder)
+    yield from check_lock(plan.folder)
+    yield from check_own_code()
+    yield from check_audits(plan.folder)
+    yield from check_build(plan.folder)
 
 
-def locked_packages(folder: Path) -> Iterator[Check]:
+def check_lock(folder: Path) -> Iterator[Check]:
     lock = LOCK.read_text("utf-8")
     packages = pins(lock)
     wrong = problems(lock, PROJECT.read_text("utf-8"))
@@ -29,23 +29,23 @@ def locked_packages(folder: Path) -> Iterator[Check]:
         "every package is pinned with checksums, from no named place, for all that is asked for", wrong, figures
     )
     claim = "pip takes the whole lock by its checksums"
-    said = installation.resolved(folder)
+    said = installation.resolve_lock(folder)
     if said and (why := outside_audits.no_index(folder)):
-        yield skipped(claim, f"no index answers here: {why}")
+        yield skip_check(claim, f"no index answers here: {why}")
     else:
         yield _check(claim, [said] if said else [])
-    found, counts = licences.counted(packages)
+    found, counts = licences.count_licences(packages)
     claim = "every licence of a package that is installed here may be used together with Apache-2.0"
     yield _check(claim, licences.problems(found), counts)
 
 
-def own_code() -> Iterator[Check]:
+def check_own_code() -> Iterator[Check]:
     found = [str(each) for each in security.of_package()]
     figures = {"files": len(list(security.PACKAGE.rglob("*.py"))), "rules": len(security.RULES)}
     yield _check("the package has nothing that its own rules forbid", found, figures)
 
 
-def audits(folder: Path) -> Iterator[Check]:
+def check_audits(folder: Path) -> Iterator[Check]:
     claims = (
         "no locked package has a known weakness that is not explained",
         "the bill of materials names every locked package with its checksums",
@@ -56,7 +56,7 @@ def audits(folder: Path) -> Iterator[Check]:
     except outside_audits.NoTools as error:
         why = outside_audits.no_index(folder)
         for claim in claims:
-            yield skipped(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
+            yield skip_check(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
         return
     weak, looked_up, why = outside_audits.vulnerabilities(tools)
     if looked_up:
@@ -64,20 +64,20 @@ def audits(folder: Path) -> Iterator[Check]:
         weak += [] if looked_up == locked else [f"{looked_up} of {locked} packages were looked up"]
         yield _check(claims[0], weak, {"packages looked up": looked_up})
     else:
-        yield skipped(claims[0], f"no service of advisories answers here: {why}")
+        yield skip_check(claims[0], f"no service of advisories answers here: {why}")
     wrong, listed = outside_audits.bill_of_materials(tools, folder / "sbom.json")
     yield _check(claims[1], wrong, {"packages": listed})
     found, count = outside_audits.bandit(tools)
     yield _check(claims[2], found, {"explained": count})
 
 
-def built(folder: Path) -> Iterator[Check]:
+def check_build(folder: Path) -> Iterator[Check]:
     claims = ("the wheel holds the package and nothing else", "the source archive holds the package and nothing else")
-    files = package.tracked()
+    files = package.list_tracked()
     wheel = package.build(ROOT, "wheel", folder / "wheel")
     sdist = package.build(ROOT, "sdist", folder / "sdist")
     if files is None:
-        yield from (skipped(claim, "git does not say here what belongs to the package") for claim in claims)
+        yield from (skip_check(claim, "git does not say here what belongs to the package") for claim in claims)
     else:
         for claim, archive, look in zip(
             claims, (wheel, sdist), (package.wheel_problems, package.sdist_problems), strict=True
@@ -87,19 +87,19 @@ def built(folder: Path) -> Iterator[Check]:
     readme = (ROOT / "README.md").read_text("utf-8")
     wrong = package.metadata_problems(package.metadata_of(wheel), longmind.__version__, readme)
     yield _check("the wheel says what it is", wrong)
-    same = reproduced(wheel, sdist, folder)
+    same = compare_builds(wheel, sdist, folder)
     yield _check("what is built from the source archive, and built again, is the same byte for byte", same)
     for extra in ("", *installation.USED):
         claim = f"the wheel works in an empty environment {f'with the extra {extra}' if extra else 'by itself'}"
         try:
-            yield _check(claim, installation.tried(wheel, folder, extra))
+            yield _check(claim, installation.try_wheel(wheel, folder, extra))
         except outside_audits.NoTools as error:
             # What cannot be installed though there is an index is the wheel's own fault.
             why = outside_audits.no_index(folder)
-            yield skipped(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
+            yield skip_check(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
 
 
-def reproduced(wheel: Path, sdist: Path, folder: Path) -> list[str]:
+def compare_builds(wheel: Path, sdist: Path, folder: Path) -> list[str]:
     """What differs when the wheel and the source archive are built once more, the wheel from the archive."""
     unpacked = folder / "unpacked"
     with tarfile.open(sdist) as archive:

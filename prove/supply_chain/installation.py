@@ -26,7 +26,7 @@ LOADS = {
 }
 
 
-def tried(wheel: Path, folder: Path, extra: str) -> list[str]:
+def try_wheel(wheel: Path, folder: Path, extra: str) -> list[str]:
     """Install the wheel with one extra, or none, use it, and remove it; the answer is what went wrong."""
     named = f"{wheel}[{extra}]" if extra else str(wheel)
     place = environment(folder / f"environment-{extra or 'plain'}", [named])
@@ -38,7 +38,7 @@ def tried(wheel: Path, folder: Path, extra: str) -> list[str]:
         if done.returncode or not re.search(expected, done.stdout):
             said = (done.stderr or done.stdout).strip()[-300:]
             problems.append(f"{' '.join(arguments)[:60]} ended with {done.returncode}: {said}")
-    return problems + _left_after_removal(place)
+    return problems + _find_leftovers(place)
 
 
 def _steps(extra: str, home: Path) -> list[tuple[list[str], str]]:
@@ -77,7 +77,7 @@ def _run(place: Tools, arguments: list[str], home: Path) -> subprocess.Completed
     )
 
 
-def _left_after_removal(place: Tools) -> list[str]:
+def _find_leftovers(place: Tools) -> list[str]:
     python = str(place.folder / "bin" / "python")
     command = ["uv", "pip", "uninstall", "--quiet", "--python", python, "longmind"]
     if (place.folder / "bin" / "pip").exists():
@@ -88,7 +88,7 @@ def _left_after_removal(place: Tools) -> list[str]:
     return [f"{path.relative_to(place.folder)} is left after removal" for path in left]
 
 
-def resolved(folder: Path) -> str:
+def resolve_lock(folder: Path) -> str:
     """Whether pip takes the whole lock by its checksums: empty, or what it said."""
     done = subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps",

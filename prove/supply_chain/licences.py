@@ -25,7 +25,7 @@ USED_AS_THEY_COME = {
 }
 
 
-def of(package: str) -> str | None:
+def find_licence(package: str) -> str | None:
     """What a package says its licence is; None when it is not installed here, and empty when it does not say."""
     try:
         metadata = distribution(package).metadata
@@ -58,7 +58,7 @@ def _is_permissive(licence: str) -> bool:
     )
 
 
-def counted(locked: list[Pin]) -> tuple[dict[str, str | None], dict[str, int]]:
+def count_licences(locked: list[Pin]) -> tuple[dict[str, str | None], dict[str, int]]:
     """The licence of each package of the lock, and how many have each."""
-    licences = {pin.name: of(pin.name) for pin in locked}
+    licences = {pin.name: find_licence(pin.name) for pin in locked}
     return licences, dict(Counter(licence or "not installed here" for licence in licences.values()).most_common())

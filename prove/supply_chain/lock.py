@@ -47,7 +47,7 @@ def problems(lock: str, project: str) -> list[str]:
     """What is wrong with a lock, in words."""
     found = [f"this is no pin: {entry.splitlines()[0]}" for entry in _entries(lock) if not _PINNED.match(entry)]
     found += [f"{pin.name} has no checksum" for pin in pins(lock) if not pin.hashes]
-    if re.search(r"https?://|file:|^\s*-", _without_hashes(lock), re.M):
+    if re.search(r"https?://|file:|^\s*-", _remove_hashes(lock), re.M):
         found.append("it names a place to take packages from, or an option")
     return found + _disagreements(lock, project)
 
@@ -87,6 +87,6 @@ def _entries(text: str) -> list[str]:
     return entries
 
 
-def _without_hashes(text: str) -> str:
+def _remove_hashes(text: str) -> str:
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
     return "\n".join(re.sub(r"--hash=\S+", "", line).rstrip(" \\") for line in lines)

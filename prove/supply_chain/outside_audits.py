@@ -92,12 +92,12 @@ def vulnerabilities(tools: Tools) -> tuple[list[str], int, str]:
             continue
         looked = [each for each in report["dependencies"] if "vulns" in each]
         if looked:
-            return unexplained(looked, _explained("vulnerability")), len(looked), ""
+            return find_unexplained(looked, _read_explained("vulnerability")), len(looked), ""
         why = f"{service} knows none of the packages"
     return [], 0, why
 
 
-def unexplained(looked_up: list[dict[str, Any]], explained: dict[str, str]) -> list[str]:
+def find_unexplained(looked_up: list[dict[str, Any]], explained: dict[str, str]) -> list[str]:
     return [
         f"{each['name']} {each['version']}: {weakness['id']}"
         for each in looked_up
@@ -139,10 +139,10 @@ def bandit(tools: Tools) -> tuple[list[str], int]:
     report = json.loads(done.stdout)
     found = [(each["filename"], each["test_id"]) for each in report["results"]]
     unread = [f"{each['filename']}: {each['reason']}" for each in report["errors"]]
-    return unread + weighed(found, _explained("bandit")), len(found)
+    return unread + weigh_findings(found, _read_explained("bandit")), len(found)
 
 
-def weighed(found: list[tuple[str, str]], explained: dict[str, str]) -> list[str]:
+def weigh_findings(found: list[tuple[str, str]], explained: dict[str, str]) -> list[str]:
     """Findings by file and rule against what was explained as `rule file`, or as `rule` for all files."""
     counts = Counter(f"{rule} {path.removeprefix('./')}" for path, rule in found)
     rules = {rule for _, rule in found}
@@ -152,6 +152,6 @@ def weighed(found: list[tuple[str, str]], explained: dict[str, str]) -> list[str
     return problems + [f"explained and gone: {each}" for each in explained if each not in counts and each not in rules]
 
 
-def _explained(kind: str) -> dict[str, str]:
+def _read_explained(kind: str) -> dict[str, str]:
     table: dict[str, str] = tomllib.loads(EXPLAINED.read_text("utf-8")).get(kind, {})
     return table

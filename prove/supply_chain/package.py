@@ -40,7 +40,7 @@ def build(source: Path, kind: str, target: Path) -> Path:
     return built
 
 
-def tracked() -> list[str] | None:
+def list_tracked() -> list[str] | None:
     """The files of the repository, as git has them; None where there is no git, or no repository."""
     try:
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -57,12 +57,12 @@ def wheel_problems(wheel: Path, files: list[str]) -> list[str]:
         texts = {name: archive.read(name) for name in names}
     packed = {name for name in names if ".dist-info/" not in name}
     about = sorted(name.partition(".dist-info/")[2] for name in names if ".dist-info/" in name)
-    found = _compared(packed - {COMPILED}, expected)
+    found = _compare_names(packed - {COMPILED}, expected)
     if ("-abi3-" in wheel.name) != (COMPILED in packed):
         found.append(f"its name is {wheel.name}, which does not tell whether {COMPILED} is there")
     if about != ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"]:
         found.append(f"beside the package it has {about}")
-    return found + _told(texts)
+    return found + _find_machine_paths(texts)
 
 
 def sdist_problems(sdist: Path, files: list[str]) -> list[str]:
@@ -71,7 +71,7 @@ def sdist_problems(sdist: Path, files: list[str]) -> list[str]:
     with tarfile.open(sdist) as archive:
         members = [member for member in archive.getmembers() if member.isfile()]
         texts = {member.name.partition("/")[2]: _read(archive, member) for member in members}
-    return _compared(set(texts), expected) + _told(texts)
+    return _compare_names(set(texts), expected) + _find_machine_paths(texts)
 
 
 def metadata_of(wheel: Path) -> Message:
@@ -105,12 +105,12 @@ def _read(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     return file.read()
 
 
-def _compared(packed: set[str], expected: set[str]) -> list[str]:
+def _compare_names(packed: set[str], expected: set[str]) -> list[str]:
     return [f"{name} is missing" for name in sorted(expected - packed)] + [
         f"{name} does not belong there" for name in sorted(packed - expected)
     ]
 
 
-def _told(texts: dict[str, bytes]) -> list[str]:
+def _find_machine_paths(texts: dict[str, bytes]) -> list[str]:
     told = {name: _MACHINE.search(text) for name, text in texts.items()}
     return [f"{name} tells of a machine: {found[0]!r}" for name, found in told.items() if found]

@@ -10,31 +10,31 @@ from pathlib import Path
 
 import longmind
 from harness.postgres import PostgresServer
-from prove.section import Check, Plan, Section, skipped
+from prove.section import Check, Plan, Section, skip_check
 from prove.upgrades import attacks, checks
-from prove.upgrades.recorder import VERSIONS, is_here, taken_out, written_by
-from prove.upgrades.recordings import Recording, applied
+from prove.upgrades.recorder import VERSIONS, check_out, fill_with, is_here
+from prove.upgrades.recordings import RecordedDatabase, list_applied
 from prove.upgrades.schema import unlike
 
 # In the order in which they are tried on one and the same database; the last leaves little of it.
 CLAIMS: dict[str, Callable[[longmind.Engine, checks.Manifest], checks.Problems]] = {
-    "everything an earlier version kept is found by this one, and its audit is whole": checks.lost,
-    "conversations, memory, blocks, quotas and keys go on where it left them": checks.unwritable,
-    "jobs that it queued are done": checks.undone,
-    "its data can be exported, and brought in elsewhere": checks.unmoved,
-    "an export that it made can be imported": checks.unimported,
-    "its data can be erased, with a receipt, and nobody else's is touched": checks.unerased,
+    "everything an earlier version kept is found by this one, and its audit is whole": checks.find_lost,
+    "conversations, memory, blocks, quotas and keys go on where it left them": checks.find_unwritable,
+    "jobs that it queued are done": checks.find_undone,
+    "its data can be exported, and brought in elsewhere": checks.find_unmoved,
+    "an export that it made can be imported": checks.find_unimported,
+    "its data can be erased, with a receipt, and nobody else's is touched": checks.find_unerased,
 }
 ATTACKS: dict[str, Callable[[str], list[str]]] = {
-    "a kill in the middle of upgrading leaves a database that opens": attacks.killed_in_the_middle,
-    "who opens it while it is being upgraded waits, and finds it done": attacks.others_wait,
-    "a database of a later version is refused, and not a byte of it is changed": attacks.refused_when_newer,
+    "a kill in the middle of upgrading leaves a database that opens": attacks.kill_upgrade,
+    "who opens it while it is being upgraded waits, and finds it done": attacks.open_during_upgrade,
+    "a database of a later version is refused, and not a byte of it is changed": attacks.open_newer_schema,
 }
 GROWN = "its schema becomes that of a database that is made today"
 
 
 @dataclass
-class Places:
+class NewDatabases:
     """New databases of one engine."""
 
     engine: str
@@ -57,30 +57,30 @@ def run(plan: Plan) -> Iterator[Check]:
         # Each engine has its share of the time, so that a slow one leaves something to the next.
         left_at_its_end = plan.seconds * (1 - nth / len(plan.engines))
         with ExitStack() as stack:
-            places = Places(engine, plan.folder, stack)
-            yield from recorded_versions(places)
-            yield from attacked_versions(places, plan, left_at_its_end)
-            yield versions_at_work(places, plan, left_at_its_end)
+            places = NewDatabases(engine, plan.folder, stack)
+            yield from check_recorded_versions(places)
+            yield from attack_versions(places, plan, left_at_its_end)
+            yield check_versions_at_work(places, plan, left_at_its_end)
 
 
-def recorded_versions(places: Places) -> Iterator[Check]:
+def check_recorded_versions(places: NewDatabases) -> Iterator[Check]:
     """Each recorded database, opened and used."""
     problems: dict[str, list[str]] = {claim: [] for claim in (GROWN, *CLAIMS)}
     fresh = places.new()
     longmind.open(fresh).close()
     oldest = set()
     for version in VERSIONS:
-        recording, url = Recording(version, places.engine), places.new()
+        recording, url = RecordedDatabase(version, places.engine), places.new()
         recording.put_into(url)
-        oldest.add(len(applied(url)))
-        for claim, found in tried(url, recording.manifest, fresh).items():
+        oldest.add(len(list_applied(url)))
+        for claim, found in find_problems(url, recording.manifest, fresh).items():
             problems[claim] += [f"{version}: {each}" for each in found]
     for claim, found in problems.items():
         figures = {"databases": len(VERSIONS), "schemas": sorted(oldest)}
         yield Check(f"{places.engine}: {claim}", not found, figures, "; ".join(found[:5]))
 
 
-def tried(url: str, manifest: checks.Manifest, fresh: str) -> dict[str, list[str]]:
+def find_problems(url: str, manifest: checks.Manifest, fresh: str) -> dict[str, list[str]]:
     """What is wrong with one old database, for each claim."""
     problems = {}
     with checks.open_now(url) as engine:
@@ -101,37 +101,37 @@ def _problems(
         return [f"{type(error).__name__}: {error}"]
 
 
-def attacked_versions(places: Places, plan: Plan, to_leave: float) -> Iterator[Check]:
+def attack_versions(places: NewDatabases, plan: Plan, to_leave: float) -> Iterator[Check]:
     """The moment of upgrading, attacked on copies of the recorded databases; the newest is always among them."""
     found: dict[str, list[str]] = {claim: [] for claim in ATTACKS}
     attacked: list[str] = []
     for version in reversed(VERSIONS):
-        if attacked and plan.left() < to_leave:
+        if attacked and plan.seconds_left() < to_leave:
             break
         attacked.append(version)
         for claim, attack in ATTACKS.items():
             url = places.new()
-            Recording(version, places.engine).put_into(url)
+            RecordedDatabase(version, places.engine).put_into(url)
             found[claim] += [f"{version}: {each}" for each in attack(url)]
     for claim, problems in found.items():
         yield Check(f"{places.engine}: {claim}", not problems, {"databases": len(attacked)}, "; ".join(problems[:5]))
 
 
-def versions_at_work(places: Places, plan: Plan, to_leave: float) -> Check:
+def check_versions_at_work(places: NewDatabases, plan: Plan, to_leave: float) -> Check:
     """Databases that are not recorded but made now, by the code of the versions themselves."""
     claim = f"{places.engine}: a database made this moment by the code of an earlier version opens and works"
     if lacking := [version for version, commit in VERSIONS.items() if not is_here(commit)]:
-        return skipped(claim, f"the history is not here: {', '.join(lacking)}")
+        return skip_check(claim, f"the history is not here: {', '.join(lacking)}")
     fresh = places.new()
     found: list[str] = []
     made: list[str] = []
     longmind.open(fresh).close()
     for version in reversed(VERSIONS):
-        if made and plan.left() < to_leave:
+        if made and plan.seconds_left() < to_leave:
             break
         url = places.new()
-        manifest = written_by(taken_out(VERSIONS[version], places.folder / f"{places.engine}-{version}"), url)
-        for claims in tried(url, manifest, fresh).values():
+        manifest = fill_with(check_out(VERSIONS[version], places.folder / f"{places.engine}-{version}"), url)
+        for claims in find_problems(url, manifest, fresh).values():
             found += [f"{version}: {each}" for each in claims]
         made.append(version)
     return Check(claim, not found, {"versions": made}, "; ".join(found[:5]))

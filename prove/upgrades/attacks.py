@@ -11,9 +11,9 @@ import apsw
 import psycopg
 
 import longmind
-from harness.crew import Child, Line, started, wait_until
+from harness.crew import Child, Line, start_process, wait_until
 from prove.upgrades.checks import open_now
-from prove.upgrades.recordings import applied, name_in, path_of
+from prove.upgrades.recordings import list_applied, name_in, path_of
 
 _MIDDLE = "in the middle"
 _WAITS = """
@@ -48,34 +48,34 @@ def open_plainly(line: Line, url: str) -> int:
 def _open(url: str) -> int:
     with open_now(url) as engine:
         engine.check_database()
-        return len(applied(url))
+        return len(list_applied(url))
 
 
 @contextmanager
-def in_the_middle(url: str) -> Iterator[tuple[Child, Callable[[], None]]]:
+def half_upgraded(url: str) -> Iterator[tuple[Child, Callable[[], None]]]:
     """A process that has applied some of the missing migrations and committed none, and what lets it go on."""
     if url.startswith("sqlite:"):
-        with started(open_and_stop, url) as child:
+        with start_process(open_and_stop, url) as child:
             heard = child.hear()
             assert heard == _MIDDLE, heard
             yield child, lambda: child.say("go on")
         return
-    with psycopg.connect(url) as holder, started(open_and_stop, url) as child:
+    with psycopg.connect(url) as holder, start_process(open_and_stop, url) as child:
         # It can be read, and nobody can note there that a migration is done.
         name = name_in(url)
         holder.execute(f"LOCK TABLE {name}.{name}_schema IN SHARE MODE".encode())
-        wait_until(lambda: _waiting(url) == 1)
+        wait_until(lambda: _count_waiting(url) == 1)
         yield child, holder.rollback
 
 
-def _waiting(url: str) -> int:
+def _count_waiting(url: str) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(_WAITS).fetchone()
         assert row is not None
         return int(row[0])
 
 
-def _asking(url: str) -> int:
+def _count_pollers(url: str) -> int:
     """How many look again and again whether it is their turn to upgrade."""
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(
@@ -86,31 +86,31 @@ def _asking(url: str) -> int:
         return int(row[0])
 
 
-def killed_in_the_middle(url: str) -> list[str]:
+def kill_upgrade(url: str) -> list[str]:
     """Kill who upgrades, and open it again: nothing half done may be seen, and it must come to its end."""
-    before = applied(url)
-    with in_the_middle(url) as (child, _):
+    before = list_applied(url)
+    with half_upgraded(url) as (child, _):
         child.kill()
-        if applied(url) != before:
-            return [f"a part of the migrations was seen before they were whole: {applied(url)}"]
-    with started(open_plainly, url) as second:
+        if list_applied(url) != before:
+            return [f"a part of the migrations was seen before they were whole: {list_applied(url)}"]
+    with start_process(open_plainly, url) as second:
         count = second.result()
     return [] if count > len(before) else [f"{count} migrations are applied, as before"]
 
 
-def others_wait(url: str) -> list[str]:
+def open_during_upgrade(url: str) -> list[str]:
     """Open it a second time while it is being upgraded: that waits, and then finds it done."""
-    with in_the_middle(url) as (first, let_go_on), started(open_plainly, url) as second:
+    with half_upgraded(url) as (first, let_go_on), start_process(open_plainly, url) as second:
         assert second.hear() == "begins"
         if not url.startswith("sqlite:"):
             # SQLite tells nobody who waits for a file; who did not wait there ends with an error.
-            wait_until(lambda: _asking(url) > 0)
+            wait_until(lambda: _count_pollers(url) > 0)
         let_go_on()
         counts = {first.result(), second.result()}
     return [] if len(counts) == 1 else [f"they ended with {counts} migrations"]
 
 
-def refused_when_newer(url: str) -> list[str]:
+def open_newer_schema(url: str) -> list[str]:
     """A database of a later version is refused in words that say what to do, and not a byte of it is changed."""
     _execute(url, f"INSERT INTO {{}}{name_in(url)}_schema VALUES (9999, 'of the future')")
     before = _content(url)

@@ -12,25 +12,25 @@ from typing import Any
 
 import longmind
 from longmind.audit.verification import verify
-from prove.upgrades.sample_data import APP, AUDIT_KEY, TENANT, Words, look, person
+from prove.upgrades.sample_data import APP, AUDIT_KEY, TENANT, SampleEmbedder, look, person
 
 Manifest = dict[str, Any]
 Problems = list[str]
 
 
 def open_now(url: str) -> longmind.Engine:
-    return longmind.open(url, embedder=Words(), audit_key=AUDIT_KEY)
+    return longmind.open(url, embedder=SampleEmbedder(), audit_key=AUDIT_KEY)
 
 
-def lost(engine: longmind.Engine, manifest: Manifest) -> Problems:
+def find_lost(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What the old version told of every user and this one does not."""
     problems: Problems = []
     for user, before in manifest["users"].items():
         ctx = _session(engine, user)
         now = look(ctx)
         if "export" in before:
-            now["export"] = _lasting(ctx.admin.export_user_data())
-            before = {**before, "export": _lasting(before["export"])}
+            now["export"] = _select_lasting(ctx.admin.export_user_data())
+            before = {**before, "export": _select_lasting(before["export"])}
         problems += [f"{user}: {each}" for each in differences(before, now, "")]
     admin = person(engine, "root", capabilities={"admin"}).admin
     for receipt in manifest.get("receipts", ()):
@@ -39,7 +39,7 @@ def lost(engine: longmind.Engine, manifest: Manifest) -> Problems:
     return problems + [f"audit: {each}" for each in verify(engine._database, AUDIT_KEY).problems]
 
 
-def _lasting(export: Manifest) -> Manifest:
+def _select_lasting(export: Manifest) -> Manifest:
     """Leave out of an export the audit, which looking at the data makes longer, and the marks of its format."""
     lasting = {name: value for name, value in export.items() if name not in ("audit", "format", "sha256", "version")}
     records = lasting.get("records", {})
@@ -61,7 +61,7 @@ def differences(before: Any, now: Any, where: str) -> Iterator[str]:
         yield f"{where} was {before!r} and is {now!r}"
 
 
-def unwritable(engine: longmind.Engine, manifest: Manifest) -> Problems:
+def find_unwritable(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What cannot be gone on with: conversations, memory, blocks, quotas and keys."""
     seen = manifest["users"]["ada"]
     ctx = _session(engine, "ada")
@@ -75,7 +75,7 @@ def unwritable(engine: longmind.Engine, manifest: Manifest) -> Problems:
     return problems + ([] if _keys_go_on(engine, manifest["keys"]) else ["keys do not go on"])
 
 
-def undone(engine: longmind.Engine, manifest: Manifest) -> Problems:
+def find_undone(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """Jobs that the old version queued and this one does not do."""
     engine.register_job("count-words", lambda run: {"words": len(run.job.payload["text"].split())})
     report = engine.work()
@@ -87,17 +87,17 @@ def undone(engine: longmind.Engine, manifest: Manifest) -> Problems:
             expected = "queued" if (job.due_at or "").startswith("2099") else "succeeded"
             if job.status != expected:
                 problems.append(f"{user}'s {job.kind} is {job.status}: {job.error}")
-        problems += [f"{user}: {text} was not learned" for text in _unlearned(ctx, seen)]
+        problems += [f"{user}: {text} was not learned" for text in _find_unlearned(ctx, seen)]
     return problems
 
 
-def _unlearned(ctx: Any, seen: Manifest) -> list[str]:
+def _find_unlearned(ctx: Any, seen: Manifest) -> list[str]:
     learned = [each["space"]["id"] for each in seen.get("spaces", ()) if each["space"]["name"] == "learned"]
     texts = [atom.text for space in learned for atom in ctx.memory.list_atoms(space)]
     return [word for word in ("Trondheim", "teal") if learned and not any(word in text for text in texts)]
 
 
-def unmoved(engine: longmind.Engine, manifest: Manifest) -> Problems:
+def find_unmoved(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What an export of the old data, brought in elsewhere, does not show there."""
     admin = person(engine, "root", capabilities={"admin"})
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,7 @@ def unmoved(engine: longmind.Engine, manifest: Manifest) -> Problems:
     return list(differences(here, there, "elsewhere"))
 
 
-def unimported(engine: longmind.Engine, manifest: Manifest) -> Problems:
+def find_unimported(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What an export that the old version made, brought into a new database, does not show there."""
     problems: Problems = []
     with tempfile.TemporaryDirectory() as folder, open_now(f"sqlite:///{folder}/imported.db") as other:
@@ -123,7 +123,7 @@ def unimported(engine: longmind.Engine, manifest: Manifest) -> Problems:
     return problems
 
 
-def unerased(engine: longmind.Engine, manifest: Manifest) -> Problems:
+def find_unerased(engine: longmind.Engine, manifest: Manifest) -> Problems:
     """What is left of a user after an erasure, and what was lost of the other."""
     admin = person(engine, "root", capabilities={"admin"})
     kept = look(_session(engine, "bob"))

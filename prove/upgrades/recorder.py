@@ -43,14 +43,14 @@ VERSIONS = {
 def main(names: list[str]) -> None:
     with PostgresServer() as server, tempfile.TemporaryDirectory() as folder:
         for name in names or VERSIONS:
-            code = taken_out(VERSIONS[name], Path(folder) / name)
+            code = check_out(VERSIONS[name], Path(folder) / name)
             target = RECORDED / name
             target.mkdir(parents=True, exist_ok=True)
             file = Path(folder) / f"{name}.db"
-            _keep(target / "sqlite.json.gz", _as_bytes(written_by(code, f"sqlite:///{file}")))
+            _keep(target / "sqlite.json.gz", _as_bytes(fill_with(code, f"sqlite:///{file}")))
             _keep(target / "sqlite.db.gz", file.read_bytes())
             url = server.create_database(name)
-            _keep(target / "postgres.json.gz", _as_bytes(written_by(code, url)))
+            _keep(target / "postgres.json.gz", _as_bytes(fill_with(code, url)))
             _keep(target / "postgres.sql.gz", dump(url, package_in(code)))
             print(name, {each.name: each.stat().st_size for each in sorted(target.iterdir())}, flush=True)
 
@@ -64,7 +64,7 @@ def is_here(commit: str) -> bool:
     return asked.returncode == 0
 
 
-def taken_out(commit: str, folder: Path) -> Path:
+def check_out(commit: str, folder: Path) -> Path:
     """The source of a version, in a folder of its own."""
     packed = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
@@ -72,7 +72,7 @@ def taken_out(commit: str, folder: Path) -> Path:
     return folder / "src"
 
 
-def written_by(code: Path, url: str) -> dict[str, Any]:
+def fill_with(code: Path, url: str) -> dict[str, Any]:
     """Let a version fill a database; the answer is what it says is there."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("LONGMIND_", "RECOLLECT_"))

@@ -19,7 +19,7 @@ DO $$ BEGIN CREATE ROLE recollect_app NOLOGIN; EXCEPTION WHEN duplicate_object O
 
 
 @dataclass(frozen=True)
-class Recording:
+class RecordedDatabase:
     """A database that one version has filled on one engine."""
 
     version: str
@@ -50,7 +50,7 @@ def path_of(url: str) -> str:
     return url.removeprefix("sqlite:///")
 
 
-def applied(url: str) -> list[int]:
+def list_applied(url: str) -> list[int]:
     """The migrations that a database says it has been through."""
     name = name_in(url)
     query = f"SELECT version FROM {name}_schema ORDER BY version"

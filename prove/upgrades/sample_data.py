@@ -20,7 +20,7 @@ WAITING_FACT = "I live in Trondheim and my favourite colour is teal."
 AUDIT_KEY = "a key for the audit of old databases"
 
 
-class Words:
+class SampleEmbedder:
     """An embedder without a model: texts that share words are near each other."""
 
     model = "test:words"
@@ -37,10 +37,10 @@ class Words:
         return vector
 
 
-def told(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A value of Longmind as JSON."""
     if isinstance(value, list | tuple):
-        return [told(each) for each in value]
+        return [to_json(each) for each in value]
     return value.model_dump(mode="json", by_alias=False) if hasattr(value, "model_dump") else value
 
 
@@ -48,7 +48,7 @@ def open_engine(url: str, package: str) -> Any:
     version = importlib.import_module(package)
 
     # What a version does not know yet it refuses, and is then opened without.
-    for settings in ({"embedder": Words(), "audit_key": AUDIT_KEY}, {"embedder": Words()}, {}):
+    for settings in ({"embedder": SampleEmbedder(), "audit_key": AUDIT_KEY}, {"embedder": SampleEmbedder()}, {}):
         try:
             return version.open(url, **settings)
         except (TypeError, version.InvalidInput):
@@ -186,7 +186,7 @@ def write_keys(engine: Any) -> list[dict[str, Any]]:
     phone = engine.keys.create(tenant_id=TENANT, app_id=APP, user_id="ada", name="phone", rate="5/minute")
     lost = engine.keys.create(tenant_id=TENANT, app_id=APP, any_user=True, name="lost")
     engine.keys.revoke(lost.id)
-    return [{**told(key), "works": key.id == phone.id} for key in (phone, lost)]
+    return [{**to_json(key), "works": key.id == phone.id} for key in (phone, lost)]
 
 
 def write_erasure(engine: Any) -> list[dict[str, Any]]:
@@ -204,33 +204,33 @@ def look(ctx: Any) -> dict[str, Any]:
     """What there is of one user, in the words of the version that looks."""
     talks = list(ctx.conversations.list_conversations())
     seen: dict[str, Any] = {
-        "conversations": told(talks),
+        "conversations": to_json(talks),
         "messages": {
-            talk.id: told(list(ctx.conversations.get_messages(talk.id, include_internal=True))) for talk in talks
+            talk.id: to_json(list(ctx.conversations.get_messages(talk.id, include_internal=True))) for talk in talks
         },
-        "jobs": told(list(ctx.jobs.list_jobs())),
+        "jobs": to_json(list(ctx.jobs.list_jobs())),
     }
     if hasattr(ctx, "memory"):
         seen["spaces"] = [look_at_space(ctx, space) for space in ctx.memory.list_memory_spaces()]
     if hasattr(ctx, "memory") and hasattr(ctx.memory, "list_bindings"):
-        seen["bindings"] = told(list(ctx.memory.list_bindings()))
+        seen["bindings"] = to_json(list(ctx.memory.list_bindings()))
     if hasattr(ctx, "blocks"):
-        seen["blocks"] = told(list(ctx.blocks.list()))
-        seen["revisions"] = told(list(ctx.blocks.revisions("core")))
-        seen["sleep_time"] = told(ctx.blocks.get_sleep_time())
+        seen["blocks"] = to_json(list(ctx.blocks.list()))
+        seen["revisions"] = to_json(list(ctx.blocks.revisions("core")))
+        seen["sleep_time"] = to_json(ctx.blocks.get_sleep_time())
     if hasattr(ctx, "tools"):
         seen["entries"] = sorted(each.content for each in ctx.tools.memory_search().results)
         # Looking is audited as well, and would find itself.
         lines = [line for line in ctx.tools.audit() if line.topic != "tool.invoke.memory_search"]
         seen["audited"] = [[line.topic, line.outcome, line.correlation] for line in lines]
     if hasattr(ctx, "events"):
-        seen["events"] = told(ctx.events.recent_persisted(kinds=["build.done", "state.snapshot"]))
+        seen["events"] = to_json(ctx.events.recent_persisted(kinds=["build.done", "state.snapshot"]))
         seen["state"] = ctx.events.latest_state("planner", use_persistence=True)
         seen["found_events"] = sorted(event.text or "" for event in ctx.events.search("trams of Graz"))
     return seen
 
 
-def _found(recall: Any) -> dict[str, Any]:
+def _to_hits(recall: Any) -> dict[str, Any]:
     """The best and all of them: the order of the others is what versions become better at."""
     texts = [hit.atom.text for hit in recall.hits]
     return {"best": texts[:1], "all": sorted(texts)}
@@ -239,16 +239,16 @@ def _found(recall: Any) -> dict[str, Any]:
 def look_at_space(ctx: Any, space: Any) -> dict[str, Any]:
     memory = ctx.memory
     seen: dict[str, Any] = {
-        "space": told(space),
-        "atoms": told(list(memory.list_atoms(space.id, status=None))),
-        "entities": told(list(memory.search_entities(space.id, "Graz"))),
-        "by_topic": {topic: _found(memory.recall_by_topic(space.id, topic)) for topic in TOPICS},
+        "space": to_json(space),
+        "atoms": to_json(list(memory.list_atoms(space.id, status=None))),
+        "entities": to_json(list(memory.search_entities(space.id, "Graz"))),
+        "by_topic": {topic: _to_hits(memory.recall_by_topic(space.id, topic)) for topic in TOPICS},
         "timeline": [hit.atom.text for hit in memory.recall_timeline(space.id).hits],
     }
     if seen["entities"]:
         seen["by_entity"] = [hit.atom.text for hit in memory.recall_by_entity(space.id, "GRATZ").hits]
     if hasattr(memory, "list_grants"):
-        seen["grants"] = told(list(memory.list_grants(space.id)))
+        seen["grants"] = to_json(list(memory.list_grants(space.id)))
     return seen
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.operation_calls import BY_PATH, Call, Refused
+from harness.operation_calls import BY_PATH, Call, RequestRefused
 from longmind.models.content import TextBlock, ToolUseBlock
 from longmind.providers.testing import ScriptedModel
 
@@ -215,7 +215,7 @@ def _use_tools(tools: Any, word: Words) -> None:
     tools.invoke("memory_store", {"type": "fact", "content": word.sentence()})
     tools.memory_delete(newer.id)
     # Refused, and put down in the audit.
-    with pytest.raises((longmind.ToolError, Refused)):
+    with pytest.raises((longmind.ToolError, RequestRefused)):
         tools.invoke(word(), {word(): word()})
 
 

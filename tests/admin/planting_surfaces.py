@@ -7,7 +7,7 @@ import json
 import anyio
 
 import longmind
-from harness.operation_calls import over_http
+from harness.operation_calls import make_http_call
 from tests.admin.conftest import run_here
 from tests.admin.planted_words import Words, plant
 from tests.mcp import clients as mcp
@@ -19,7 +19,7 @@ def plant_from_outside(engine: longmind.Engine, url: str, user_id: str, word: Wo
     key = engine.keys.create(tenant_id="acme", app_id="support", user_id=user_id, name=word()).token
     headers = {f"X-Longmind-{name}": word() for name in ("Agent", "Group", "Session", "Run", "Client")}
     with serving(engine) as client:
-        planted = plant(engine, over_http(client.with_key(key, **headers)), user_id, word, models=False)
+        planted = plant(engine, make_http_call(client.with_key(key, **headers)), user_id, word, models=False)
         anyio.run(_as_an_agent, client.address, key, word)
     _at_the_command_line(url, user_id, word)
     return planted

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.crew import Line, started
+from harness.crew import Line, start_process
 from longmind.change_feed import ChangeFeed
 from longmind.cli import main
 from longmind.settings import load_settings
@@ -113,7 +113,7 @@ def test_a_copy_that_was_killed_goes_on_and_the_source_may_be_used_meanwhile(
         space = user.memory.create_memory_space("numbers")
         number: dict[str, Any] = {"category": {"name": "numbers", "kind": "FACT"}}
         user.memory.add_atoms(space.id, [{"text": f"Number {each}.", **number} for each in range(600)])
-        with started(copy_slowly, database_url, target_url) as copying:
+        with start_process(copy_slowly, database_url, target_url) as copying:
             assert copying.hear() == 500
             # In the middle of a table, and somebody goes on writing.
             user.memory.add_atom(space.id, {"text": "While it was copied.", **number})

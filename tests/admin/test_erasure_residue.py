@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 import longmind
-from harness.operation_calls import directly
+from harness.operation_calls import make_direct_call
 from longmind.operations import OPERATIONS
 from longmind.store.database_url import sqlite_path
 from longmind.store.postgres.vacuum import rewrite_tables
@@ -102,7 +102,7 @@ def erase_and_look(
     planted: set[str] = set()
     for _ in range(rounds):
         context = user_of(engine, word, name)
-        planted |= plant(engine, directly(context), name, word)
+        planted |= plant(engine, make_direct_call(context), name, word)
         talk(context, word.sentence())
         engine.work()
     writes = {each.path for each in OPERATIONS if each.access == "write"}

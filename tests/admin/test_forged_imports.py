@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.operation_calls import directly
-from prove.hostile_input import used
-from prove.hostile_input.archives import broken_archives, files_of, forged_documents, packed, resealed
+from harness.operation_calls import make_direct_call
+from prove.hostile_input import read_everything
+from prove.hostile_input.archives import files_of, forge_documents, make_broken_archives, pack, reseal
 from tests.admin.planted_words import Words, plant
 
 
 @pytest.fixture
 def document(engine: longmind.Engine, ctx: longmind.Context) -> dict[str, Any]:
-    plant(engine, directly(ctx), "ada", Words(1))
+    plant(engine, make_direct_call(ctx), "ada", Words(1))
     told: dict[str, Any] = json.loads(json.dumps(ctx.admin.export_user_data()))
     return told
 
@@ -35,7 +35,7 @@ def changed(document: dict[str, Any], table: str, column: str, value: Any) -> di
     part = document["records"][table]
     place = part["columns"].index(column)
     rows = [[*row[:place], value, *row[place + 1 :]] for row in part["rows"]]
-    return resealed({**document, "records": {**document["records"], table: {**part, "rows": rows}}})
+    return reseal({**document, "records": {**document["records"], table: {**part, "rows": rows}}})
 
 
 FORGED: tuple[tuple[str, str, Any], ...] = (
@@ -74,11 +74,11 @@ def test_a_value_that_no_operation_would_have_written_is_refused(
 
 
 def test_whatever_is_forged_is_refused_or_can_be_used(engine: longmind.Engine, document: dict[str, Any]) -> None:
-    used(into(engine, "whole", document))
+    read_everything(into(engine, "whole", document))
     statuses = []
-    for number, (_, forged) in zip(range(8), forged_documents(document, Random(5)), strict=False):
+    for number, (_, forged) in zip(range(8), forge_documents(document, Random(5)), strict=False):
         try:
-            used(into(engine, f"app{number}", forged))
+            read_everything(into(engine, f"app{number}", forged))
         except longmind.LongmindError as error:
             statuses.append(error.status)
     assert statuses
@@ -90,7 +90,7 @@ def test_whatever_is_forged_is_refused_or_can_be_used(engine: longmind.Engine, d
 def test_archives_that_were_made_to_do_harm_are_refused(engine: longmind.Engine, document: dict[str, Any]) -> None:
     whole = io.BytesIO()
     engine.context(tenant_id="acme", app_id="support", user_id="ada").admin.export_user_archive(whole)
-    for _, archive in broken_archives(whole.getvalue()):
+    for _, archive in make_broken_archives(whole.getvalue()):
         with pytest.raises(longmind.InvalidInput):
             into(engine, "forged", io.BytesIO(archive))
-    into(engine, "forged", io.BytesIO(packed(files_of(whole.getvalue()), zipfile.ZIP_STORED)))
+    into(engine, "forged", io.BytesIO(pack(files_of(whole.getvalue()), zipfile.ZIP_STORED)))

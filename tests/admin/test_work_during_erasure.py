@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import longmind
-from harness.crew import Line, started
+from harness.crew import Line, start_process
 from longmind.models.content import ToolUseBlock
 from longmind.providers.language_model import ModelRequest
 from longmind.providers.testing import ScriptedModel
@@ -195,7 +195,7 @@ def distill_and_wait(line: Line, url: str) -> str:
 def test_a_summary_of_events_that_another_process_is_making_is_not_kept(database_url: str) -> None:
     with (
         longmind.open(database_url, embedder="none") as engine,
-        started(distill_and_wait, database_url) as other,
+        start_process(distill_and_wait, database_url) as other,
     ):
         assert other.hear() == "asked"
         ada = of(engine, "ada")
@@ -303,7 +303,7 @@ def write_and_wait(line: Line, url: str) -> longmind.WorkReport:
 def test_a_transaction_of_another_process_is_waited_for_and_what_it_wrote_is_erased_too(database_url: str) -> None:
     with (
         longmind.open(database_url, embedder="none") as engine,
-        started(write_and_wait, database_url) as worker,
+        start_process(write_and_wait, database_url) as worker,
         ThreadPoolExecutor(1) as threads,
     ):
         ada = of(engine, "ada")
@@ -339,7 +339,7 @@ def test_what_another_process_has_in_memory_is_not_found_by_it_any_more(
     ada: longmind.Context, database_url: str
 ) -> None:
     space = live(ada)
-    with started(recall_when_told, database_url, space.id) as other:
+    with start_process(recall_when_told, database_url, space.id) as other:
         assert other.hear() > 0
         ada.admin.delete_user_data(confirm=True)
         other.say("ask again")

@@ -18,7 +18,7 @@ import longmind
 from longmind.clock import to_iso
 from longmind.scope import Level
 from longmind.store.queries import load_queries
-from prove.hostile_input.archives import resealed
+from prove.hostile_input.archives import reseal
 from tests.clock import SettableClock
 from tests.events.samples import context_of, texts
 
@@ -127,7 +127,7 @@ def bring_back(engine: longmind.Engine, user: str, document: dict[str, Any], tex
     for row in events["rows"]:
         row[place] = text if row[place] else row[place]
     root = context_of(engine, user_id="root", capabilities={"admin"})
-    root.admin.import_user_data(resealed(document), user)
+    root.admin.import_user_data(reseal(document), user)
 
 
 def compare(engine: longmind.Engine, clock: SettableClock, user: str, limit: int) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import longmind
-from harness.crew import Line, started
+from harness.crew import Line, start_process
 from longmind.events import search_index
 from longmind.models.event_search import SearchMode
 from longmind.store.database import Transaction
@@ -52,7 +52,7 @@ def record_when_told(line: Line, url: str) -> None:
 @pytest.mark.patient
 def test_what_another_process_records_is_found_at_once(database_url: str, ctx: longmind.Context) -> None:
     ctx.events.record("note", "the first zebra")
-    with started(record_when_told, database_url) as other:
+    with start_process(record_when_told, database_url) as other:
         for number in range(3):
             assert len(ctx.events.search("zebra")) == 1 + number
             other.say(f"zebra number {number}")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 import longmind
-from harness.crew import Line, ada, run_together, started, wait_until
+from harness.crew import Line, ada, run_together, start_process, wait_until
 from tests.blocks.model_calls import archival, core, talk
 
 PROCESSES = 16
@@ -74,7 +74,7 @@ def test_workers_that_are_killed_while_they_update_blocks_double_and_lose_nothin
             # New work for each, since a quick worker leaves nothing that the next could be heard to have done.
             for city in CITIES[kill::KILLS]:
                 talk(ctx, f"My favourite bakery in {city} is called {city} Bread.", close=True)
-            with started(sleep_for_ever, database_url) as worker:
+            with start_process(sleep_for_ever, database_url) as worker:
                 assert worker.hear() == "ready"
                 for _ in range(chance.randrange(2)):
                     worker.hear()

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 import longmind
-from harness.crew import PATIENCE, Failed, Line, ada, results_of, started, started_together
+from harness.crew import PATIENCE, Line, ProcessFailed, ada, collect_results, start_process, start_processes
 from harness.postgres import PostgresServer
 from longmind.clock import system_clock
 from longmind.store.database import Transaction
@@ -58,7 +58,7 @@ def follow_to_the_end(line: Line, url: str, after: int | None) -> list[longmind.
             seen.append(change)
             if change.data.get("namespace") == END:
                 return seen
-    raise Failed(f"Nothing came any more after {seen[-1:]}.")
+    raise ProcessFailed(f"Nothing came any more after {seen[-1:]}.")
 
 
 @pytest.mark.conforms("A0.6")
@@ -71,14 +71,12 @@ def test_a_follower_sees_the_changes_of_all_processes_once_and_in_order(
     cursor = engine.last_cursor()
 
     with (
-        started(follow_to_the_end, database_url, cursor) as late,
-        started(follow_to_the_end, database_url, None) as early,
-        started_together(
-            write_and_undo, [(database_url, shared, closed, index) for index in range(WRITERS)]
-        ) as writers,
+        start_process(follow_to_the_end, database_url, cursor) as late,
+        start_process(follow_to_the_end, database_url, None) as early,
+        start_processes(write_and_undo, [(database_url, shared, closed, index) for index in range(WRITERS)]) as writers,
     ):
         assert [late.hear(), early.hear()] == ["following", "following"]
-        written = [message for ids in results_of(writers) for message in ids]
+        written = [message for ids in collect_results(writers) for message in ids]
         ctx.conversations.create_conversation(END)
         seen: list[longmind.Change] = late.result()
         seen_from_the_beginning: list[longmind.Change] = early.result()

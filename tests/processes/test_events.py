@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.crew import PATIENCE, Line, results_of, started, started_together
+from harness.crew import PATIENCE, Line, collect_results, start_process, start_processes
 from longmind.events import read_jsonl
 from tests.processes.server_activity import wait_until_quiet
 
@@ -78,7 +78,7 @@ def test_what_four_processes_record_on_one_timeline_is_all_there_in_one_order(
 ) -> None:
     files = tmp_path / "files"
 
-    with started_together(
+    with start_processes(
         record_many_times, [(database_url, files, f"process {number}", events) for number in range(PROCESSES)]
     ) as children:
         for child in children:
@@ -86,7 +86,7 @@ def test_what_four_processes_record_on_one_timeline_is_all_there_in_one_order(
                 pass
         for child in children:
             child.say("read")
-        answers = results_of(children)
+        answers = collect_results(children)
 
     with session(database_url, files) as (_, ctx):
         order = [event.event_id for event in all_events(ctx)]
@@ -143,11 +143,11 @@ def test_ledger_and_files_agree_after_recorders_and_rebuilders_were_killed_at_ra
     told: Acknowledged = {}
     for number in range(kills):
         name, own_seed = f"recorder {number}", chance.randrange(1_000_000)
-        with started(record_for_ever, database_url, files, name, own_seed) as recorder:
+        with start_process(record_for_ever, database_url, files, name, own_seed) as recorder:
             for _ in range(chance.randrange(1, 30)):
                 told |= recorder.hear()
             if number % 2:
-                with started(rebuild_for_ever, database_url, files) as rebuilder:
+                with start_process(rebuild_for_ever, database_url, files) as rebuilder:
                     rebuilder.hear()
                     time.sleep(chance.uniform(0, 0.02))
                     rebuilder.kill()
@@ -201,14 +201,14 @@ def test_files_that_are_rebuilt_while_others_record_have_every_event_once(databa
         ctx.events.record_many([{"kind": "step", "data": f"before.{number}"} for number in range(BEFORE)])
 
     roles = ["record"] * 3 + ["rebuild"] * 2
-    with started_together(
+    with start_processes(
         record_or_rebuild, [(role, database_url, files, f"process {number}") for number, role in enumerate(roles)]
     ) as children:
         recorders, rebuilders = children[:3], children[3:]
-        results_of(rebuilders)
+        collect_results(rebuilders)
         for recorder in recorders:
             recorder.say("enough")
-        recorded = results_of(recorders)
+        recorded = collect_results(recorders)
 
     with session(database_url, files) as (_, ctx):
         assert len(all_events(ctx)) == BEFORE + sum(recorded)
@@ -249,7 +249,7 @@ def test_an_erased_user_has_no_files_and_a_late_append_of_another_process_brings
     database_url: str, tmp_path: Path
 ) -> None:
     files = tmp_path / "files"
-    with session(database_url, files) as (_, ctx), started(append_late, database_url, files) as late:
+    with session(database_url, files) as (_, ctx), start_process(append_late, database_url, files) as late:
         ctx.events.record("step", "erased too")
         assert late.hear() == "committed"
         assert ctx.admin.delete_user_data(confirm=True)["deleted"]["events"] == 2
@@ -261,6 +261,6 @@ def test_an_erased_user_has_no_files_and_a_late_append_of_another_process_brings
         assert [file for file in files.rglob("*") if file.is_file() and b"erased" in file.read_bytes()] == []
 
         late.say("record")
-        results_of([late])
+        collect_results([late])
         assert [each["text"] for each in lines_of(ctx)] == ["anew"]
         assert_agree(ctx)

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 import longmind
-from harness.crew import Line, ada, started
+from harness.crew import Line, ada, start_process
 
 
 def export_and_die(line: Line, url: str, target: Path) -> None:
@@ -35,7 +35,7 @@ def test_an_archive_whose_writer_was_killed_is_not_there_and_can_be_written_agai
     ctx.conversations.append_user_message(ctx.conversations.create_conversation("chat").id, "Hello.")
     target = tmp_path / "archives" / "ada.zip"
     target.parent.mkdir()
-    with started(export_and_die, database_url, target) as writer:
+    with start_process(export_and_die, database_url, target) as writer:
         assert writer.wait_until_dead() == -signal.SIGKILL
     assert not target.exists()
 

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 import longmind
-from harness.crew import Line, ada, run_together, started, wait_until
+from harness.crew import Line, ada, run_together, start_process, wait_until
 from tests.extraction.scripted_extractor import SentenceExtractor
 
 CONVERSATIONS = 50
@@ -54,7 +54,7 @@ def test_of_fifty_conversations_each_is_extracted_once_though_the_worker_is_kill
         for number in range(KILLS):
             # Every fourth is known to be at work when it is killed, on a machine of any speed; the others may be.
             first, hangs = chance.randrange(3), number % 4 == 0
-            with started(extract_some, database_url, first, hangs) as worker:
+            with start_process(extract_some, database_url, first, hangs) as worker:
                 expected = ["ready", *["done"] * first, *["at work"] * hangs]
                 assert [worker.hear() for _ in expected] == expected
                 time.sleep(chance.uniform(0, 0.02))

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import longmind
-from harness.crew import Line, ada, started, wait_until
+from harness.crew import Line, ada, start_process, wait_until
 from harness.messages import all_messages
 
 WRITES = 50
@@ -63,7 +63,7 @@ def test_parent_and_child_of_a_fork_both_go_on_writing_through_the_engine(
 ) -> None:
     conversation = ctx.conversations.create_conversation("fork")
 
-    with started(write_on_both_sides_of_a_fork, database_url, conversation.id) as process:
+    with start_process(write_on_both_sides_of_a_fork, database_url, conversation.id) as process:
         assert process.result() == 0
 
     messages = ctx.conversations.get_raw_turns(conversation.id, limit=10_000)
@@ -98,7 +98,7 @@ def test_parent_and_child_of_a_fork_have_a_session_each(postgres_url: str) -> No
     with ada(postgres_url) as (_, ctx):
         conversation = ctx.conversations.create_conversation("fork")
     with (
-        started(keep_a_child_waiting, postgres_url, conversation.id) as process,
+        start_process(keep_a_child_waiting, postgres_url, conversation.id) as process,
         psycopg.connect(postgres_url, autocommit=True) as connection,
     ):
         assert process.hear() == "both have written"
@@ -134,7 +134,7 @@ def outlive_the_parents_engine(line: Line, url: str, conversation_id: str) -> in
 def test_what_a_child_writes_after_its_parent_has_closed_the_engine_is_kept(database_url: str) -> None:
     with ada(database_url) as (_, ctx):
         conversation = ctx.conversations.create_conversation("fork")
-    with started(outlive_the_parents_engine, database_url, conversation.id) as process:
+    with start_process(outlive_the_parents_engine, database_url, conversation.id) as process:
         assert process.result() == 0
 
     with ada(database_url) as (_, ctx):
@@ -177,7 +177,7 @@ def test_a_child_that_is_forked_while_other_threads_are_at_work_can_write(
 ) -> None:
     conversation = ctx.conversations.create_conversation("fork")
 
-    with started(fork_while_threads_work, database_url, conversation.id) as process:
+    with start_process(fork_while_threads_work, database_url, conversation.id) as process:
         assert process.result() == [0] * FORKS
 
     messages = all_messages(ctx.conversations, conversation.id)
@@ -206,5 +206,5 @@ def fork_with_a_database_in_memory(line: Line) -> tuple[int, int]:
 
 
 def test_a_database_in_memory_is_closed_in_a_fork_and_open_in_its_parent() -> None:
-    with started(fork_with_a_database_in_memory) as process:
+    with start_process(fork_with_a_database_in_memory) as process:
         assert process.result() == (0, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import longmind
-from harness.crew import Line, ada, run_together, started
+from harness.crew import Line, ada, run_together, start_process
 from longmind.memory import Memory
 
 TOOL = {"type": "RECALL_BY_TOPIC", "name": "recallHandbook", "memorySpaceId": "$space"}
@@ -36,7 +36,7 @@ def read_when_asked(line: Line, url: str, space_id: str) -> None:
 def test_a_process_that_has_a_space_in_memory_sees_at_once_that_its_grant_was_taken_back(database_url: str) -> None:
     with longmind.open(database_url, embedder=None) as engine:
         owner, space = share(engine)
-        with started(read_when_asked, database_url, space.id) as reader:
+        with start_process(read_when_asked, database_url, space.id) as reader:
 
             def told() -> object:
                 reader.say("read")

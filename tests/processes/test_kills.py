@@ -15,8 +15,8 @@ import apsw
 import pytest
 
 import longmind
-from harness.crew import Line, ada, started
-from harness.integrity import damage
+from harness.crew import Line, ada, start_process
+from harness.integrity import find_damage
 from tests.processes.server_activity import wait_until_quiet
 
 KILLS = 30
@@ -83,12 +83,12 @@ def test_thirty_writers_killed_at_random_moments_lose_nothing_and_leave_nothing_
     with ada(database_url) as (engine, ctx):
         _check_what_is_there(engine, ctx, told)
         ctx.conversations.append_user_message(shared.id, "and on it goes")
-    assert list(damage(database_url)) == []
+    assert list(find_damage(database_url)) == []
     assert {kind for kind, _ in told} == {"create", "close", "append", "enqueue"}
 
 
 def _kill_a_writer(url: str, name: str, chance: random.Random) -> list[Acknowledgement]:
-    with started(write_for_ever, url, name, chance.randrange(1_000_000)) as writer:
+    with start_process(write_for_ever, url, name, chance.randrange(1_000_000)) as writer:
         told = [writer.hear() for _ in range(chance.randrange(1, 40))]
         time.sleep(chance.uniform(0, 0.005))
         writer.kill()
@@ -138,7 +138,7 @@ def test_a_database_whose_maker_was_killed_is_made_by_the_next_who_opens_it(new_
     chance = _seeded()
     for _ in range(KILLS_WHILE_OPENING):
         url = new_url()
-        with started(open_and_write, url) as maker:
+        with start_process(open_and_write, url) as maker:
             time.sleep(chance.uniform(0, 0.08))
             maker.kill()
             written = len(list(maker.hear_to_the_end()))
@@ -147,7 +147,7 @@ def test_a_database_whose_maker_was_killed_is_made_by_the_next_who_opens_it(new_
             assert len(ctx.conversations.list_conversations()) >= written
             conversation = ctx.conversations.create_conversation("second")
             assert ctx.conversations.append_user_message(conversation.id, "Hello").sequence == 1
-        assert list(damage(url)) == []
+        assert list(find_damage(url)) == []
 
 
 def die_with_a_journal(line: Line, path: str) -> None:
@@ -167,14 +167,14 @@ def test_a_database_whose_writer_left_a_journal_is_opened_and_put_in_order(sqlit
     path = sqlite_url.removeprefix("sqlite:///")
     with ada(sqlite_url) as (_, ctx):
         conversation = ctx.conversations.create_conversation("first", title="whole")
-    with started(die_with_a_journal, path) as writer:
+    with start_process(die_with_a_journal, path) as writer:
         assert writer.wait_until_dead() == -signal.SIGKILL
     assert Path(f"{path}-journal").stat().st_size > 0
 
     with ada(sqlite_url) as (_, ctx):
         assert ctx.conversations.list_conversations() == [conversation]
         ctx.conversations.append_user_message(conversation.id, "Hello")
-    assert list(damage(sqlite_url)) == []
+    assert list(find_damage(sqlite_url)) == []
 
 
 def _seeded() -> random.Random:

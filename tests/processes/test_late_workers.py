@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.crew import Line, started, wait_until
+from harness.crew import Line, start_process, wait_until
 from longmind.extraction.candidate import Candidate, Extracted, SourceMessage
 from tests.processes.leases import end_leases
 
@@ -91,7 +91,7 @@ JOBS = {
 def test_what_the_heir_has_written_is_all_there_is(kind: str, database_url: str, ctx: longmind.Context) -> None:
     queue, effects, expected = JOBS[kind]
     queue(ctx)
-    with started(work_and_stand_still, database_url) as sleeper:
+    with start_process(work_and_stand_still, database_url) as sleeper:
         assert sleeper.hear() == "begun"
         sleeper.wait_until_it_stands_still()
         end_leases(database_url)

@@ -9,7 +9,7 @@ import apsw
 import psycopg
 import pytest
 
-from harness.crew import Line, ada, run_together, started
+from harness.crew import Line, ada, run_together, start_process
 from longmind.store.migrations import load_migrations
 
 DATABASES = 3
@@ -58,10 +58,10 @@ def test_a_second_engine_in_a_process_takes_no_lock_from_the_first(sqlite_url: s
         with ada(sqlite_url):
             pass
         # The last to leave clears the log of changes away. The other program must see that it is not the last.
-        with started(look_with_another_program, sqlite_url.removeprefix("sqlite:///")) as other:
+        with start_process(look_with_another_program, sqlite_url.removeprefix("sqlite:///")) as other:
             other.result()
         ctx.conversations.append_user_message(conversation.id, "Still here")
-        with started(read_texts, sqlite_url, conversation.id) as reader:
+        with start_process(read_texts, sqlite_url, conversation.id) as reader:
             assert reader.result() == ["Still here"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import longmind
-from harness.crew import Line, ada, started
+from harness.crew import Line, ada, start_process
 from longmind import Tool, ToolUseBlock
 from longmind.conversations.history import NO_RESULT
 from longmind.providers.language_model import ModelRequest
@@ -55,7 +55,7 @@ def test_after_a_kill_no_call_is_without_its_result_for_the_next_model(
 ) -> None:
     with ada(database_url) as (_, ctx):
         conversation = ctx.conversations.create_conversation("chat")
-    with started(run_and_stop, database_url, conversation.id, stop_at) as process:
+    with start_process(run_and_stop, database_url, conversation.id, stop_at) as process:
         assert process.hear() == stop_at
         process.kill()
 

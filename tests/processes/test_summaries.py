@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 import longmind
-from harness.crew import Line, ada, run_together, started
+from harness.crew import Line, ada, run_together, start_process
 from longmind.extraction.candidate import SourceMessage
 
 PROCESSES = 3
@@ -74,7 +74,7 @@ def test_a_worker_that_dies_over_a_summary_leaves_it_to_the_next_one(new_url: Ca
     with ada(url, summariser=Verbatim(), embedder=None, rolling_summary_turns=1) as (engine, ctx):
         conversation_id = ctx.conversations.create_conversation("shared").id
         ctx.conversations.append_turn(conversation_id, user_content="a", assistant={"content": "b"})
-        with started(work, url) as child:
+        with start_process(work, url) as child:
             assert child.hear() == "summarising"
             child.kill()
         conversation = ctx.conversations.get_conversation(conversation_id)

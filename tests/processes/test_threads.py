@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 import longmind
-from harness.crew import PATIENCE, Line, ada, run_together, started, wait_until
+from harness.crew import PATIENCE, Line, ada, run_together, start_process, wait_until
 from harness.messages import all_messages
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ def share_with_writing_subscribers(line: Line, url: str) -> tuple[list[str], lis
 def test_subscribers_that_write_hold_up_neither_the_writers_nor_themselves(
     database_url: str, ctx: longmind.Context
 ) -> None:
-    with started(share_with_writing_subscribers, database_url) as process:
+    with start_process(share_with_writing_subscribers, database_url) as process:
         assert process.hear() == "all have written"
         noted, echoed = process.result()
 
@@ -188,7 +188,7 @@ def close_under_load(line: Line, url: str) -> list[str]:
 def test_an_engine_that_is_closed_under_load_refuses_and_loses_nothing(
     database_url: str, ctx: longmind.Context
 ) -> None:
-    with started(close_under_load, database_url) as process:
+    with start_process(close_under_load, database_url) as process:
         told = process.result()
 
     [crowd] = ctx.conversations.list_conversations(namespace="crowd")

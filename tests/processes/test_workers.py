@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import psycopg
 
 import longmind
-from harness.crew import Line, ada, run_together, started, wait_until
+from harness.crew import Line, ada, run_together, start_process, wait_until
 from longmind.clock import system_clock, to_iso
 from longmind.store.database import Transaction
 from tests.processes.effects import leave_remark
@@ -76,7 +76,7 @@ def test_a_job_of_a_killed_worker_is_done_once_by_another_after_the_lease_and_no
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
     begun: list[str] = []
 
-    with started(work_when_told, database_url, "the dead") as victim:
+    with start_process(work_when_told, database_url, "the dead") as victim:
         assert victim.hear() == job.id
         victim.kill()
     lease_end = job_of(ctx, job).due_at
@@ -108,7 +108,7 @@ def test_an_effect_whose_worker_dies_before_the_commit_is_undone_and_then_done_o
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
-    with started(die_in_the_transaction, database_url) as victim:
+    with start_process(die_in_the_transaction, database_url) as victim:
         assert victim.wait_until_dead() == -signal.SIGKILL
     assert remarks(ctx, conversation.id) == []
 
@@ -125,7 +125,7 @@ def test_the_late_result_of_a_worker_that_was_stopped_past_its_lease_is_refused(
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
     # Its lease is long, since one that stands still while it gives a sign of life would keep its locks.
-    with started(work_when_told, database_url, "the late", LONG_LEASE, True) as sleeper:
+    with start_process(work_when_told, database_url, "the late", LONG_LEASE, True) as sleeper:
         assert sleeper.hear() == job.id
         sleeper.wait_until_it_stands_still()
         end_leases(database_url)
@@ -148,11 +148,11 @@ def test_the_late_result_is_refused_also_while_the_other_worker_is_still_at_it(
     conversation = ctx.conversations.create_conversation("work")
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id})
 
-    with started(work_when_told, database_url, "the late", LONG_LEASE, True) as sleeper:
+    with start_process(work_when_told, database_url, "the late", LONG_LEASE, True) as sleeper:
         assert sleeper.hear() == job.id
         sleeper.wait_until_it_stands_still()
         end_leases(database_url)
-        with started(work_when_told, database_url, "the heir", LONG_LEASE) as heir:
+        with start_process(work_when_told, database_url, "the heir", LONG_LEASE) as heir:
             assert heir.hear() == job.id
             sleeper.go_on()
             sleeper.say("go on")
@@ -174,7 +174,7 @@ def test_a_long_job_that_gives_signs_of_life_is_not_taken_over(database_url: str
     # A sign of life comes after a third of it; until it is over, the machine may be as slow as it likes.
     lease = 9.0
     with (
-        started(work_when_told, database_url, "the slow", lease) as slow,
+        start_process(work_when_told, database_url, "the slow", lease) as slow,
         worker(database_url, lambda _: None, "the hasty") as engine,
     ):
         assert slow.hear() == job.id
@@ -210,7 +210,7 @@ def test_a_job_whose_worker_dies_at_every_attempt_ends_as_dead_and_says_so(
     job = ctx.jobs.enqueue("remark", {"conversation": conversation.id}, max_attempts=3)
 
     for attempt in range(1, 4):
-        with started(die_at_work, database_url) as victim:
+        with start_process(die_at_work, database_url) as victim:
             assert victim.wait_until_dead() == -signal.SIGKILL
         assert (job_of(ctx, job).status, job_of(ctx, job).attempts) == ("running", attempt)
     tried: list[str] = []

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from prove.kills import journal, processes, rounds, vendor
 from prove.kills.journal import Entry
 from prove.kills.steps import STEPS
-from prove.kills.transports import Requests, in_process, over_http
-from prove.kills.workload import AskIn, Client
+from prove.kills.transports import Requests, ask_in_process, ask_over_http
+from prove.kills.workload import AskIn, UserClient
 from tests.server.live_server import serving
 
 USERS = ADA, BEN, CLEO = ("u1", "u2", "u3")
@@ -33,7 +33,7 @@ SERVED = "sleep_time create create message message run_served run_served run_ser
 
 @dataclass(frozen=True)
 class Story:
-    attack: rounds.Attack
+    attack: rounds.KillAttack
 
     def entries(self, user: str, operation: str) -> list[Entry]:
         return [each for each in journal.read(self.attack.folder, user).entries if each.operation == operation]
@@ -45,20 +45,20 @@ class Story:
 
 def told(url: str, folder: Path) -> Story:
     attack = rounds.prepare(url, folder, random.Random(5))
-    with processes.opened(url, folder) as engine:
+    with processes.open_engine(url, folder) as engine:
         for user, operations in ((ADA, LIFE), (BEN, ERASED)):
-            _live(in_process(engine, user), folder, user, operations)
-        with vendor.answering() as url, patch.dict(os.environ, vendor.environment(url)), serving(engine) as server:
+            _live(ask_in_process(engine, user), folder, user, operations)
+        with vendor.serve_answers() as url, patch.dict(os.environ, vendor.environment(url)), serving(engine) as server:
             headers = {"authorization": f"Bearer {attack.token}", "x-longmind-user": CLEO}
             requests = Requests(urlsplit(server.address).port or 0, headers)
-            _live(over_http(requests), folder, CLEO, SERVED, remote=True)
+            _live(ask_over_http(requests), folder, CLEO, SERVED, remote=True)
             requests.close()
         engine.work()
     return Story(replace(attack, users=USERS))
 
 
 def _live(ask_in: AskIn, folder: Path, user: str, operations: Iterable[str], *, remote: bool = False) -> None:
-    client = Client(ask_in, folder, user, random.Random(7), remote=remote)
+    client = UserClient(ask_in, folder, user, random.Random(7), remote=remote)
     for operation in operations:
         client.take(STEPS[operation])
     client.close()

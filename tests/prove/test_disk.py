@@ -11,10 +11,10 @@ import pytest
 
 import longmind
 from prove.disk import engines, files, limits, long_work, small_disks, surfaces, temporary
-from prove.disk.full_disk import Filling
+from prove.disk.full_disk import FullDiskWork
 from prove.section import Check
 
-WHY_NOT = small_disks.why_not()
+WHY_NOT = small_disks.find_obstacle()
 needs_disks = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 
 
@@ -24,9 +24,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def filling(file: Path) -> Iterator[Filling]:
+def filling(file: Path) -> Iterator[FullDiskWork]:
     with longmind.open(f"sqlite:///{file}", embedder=None) as engine:
-        filling = Filling(engine, random.Random(2))
+        filling = FullDiskWork(engine, random.Random(2))
         filling.go_on(25)
         assert filling.outcome.done == 25
         yield filling
@@ -45,7 +45,7 @@ def all_held(checks: Iterator[Check]) -> bool:
     return bool(found)
 
 
-def test_nothing_is_found_wrong_where_nothing_is(filling: Filling) -> None:
+def test_nothing_is_found_wrong_where_nothing_is(filling: FullDiskWork) -> None:
     filling.look("now")
     assert filling.outcome.changed == []
 
@@ -59,26 +59,26 @@ def test_nothing_is_found_wrong_where_nothing_is(filling: Filling) -> None:
         "DELETE FROM events WHERE kind = 'visit'",
     ],
 )
-def test_what_was_lost_or_half_written_is_caught(filling: Filling, file: Path, planted: str) -> None:
+def test_what_was_lost_or_half_written_is_caught(filling: FullDiskWork, file: Path, planted: str) -> None:
     spoil(file, f"PRAGMA foreign_keys = OFF; {planted}")
     filling.look("now")
     assert filling.outcome.changed != []
 
 
-def test_an_error_that_does_not_say_what_is_wrong_is_caught(filling: Filling) -> None:
+def test_an_error_that_does_not_say_what_is_wrong_is_caught(filling: FullDiskWork) -> None:
     filling.engine.close()
-    assert filling.until_it_fails((longmind.StoreFull,))
+    assert filling.work_until_failure((longmind.StoreFull,))
     assert "EngineClosed" in filling.outcome.unclear[0]
 
 
-def test_an_engine_that_does_not_work_again_is_caught(filling: Filling) -> None:
+def test_an_engine_that_does_not_work_again_is_caught(filling: FullDiskWork) -> None:
     filling.engine.close()
     filling.go_on()
     assert filling.outcome.stuck != []
 
 
-def test_a_disk_on_which_nothing_fails_proves_nothing(filling: Filling) -> None:
-    checks = list(engines.told("a large disk", filling.outcome, 1))
+def test_a_disk_on_which_nothing_fails_proves_nothing(filling: FullDiskWork) -> None:
+    checks = list(engines.make_checks("a large disk", filling.outcome, 1))
     assert [check.passed for check in checks] == [False, False, False]
 
 
@@ -95,11 +95,11 @@ def test_sqlite_bears_with_a_disk_that_is_gone_read_only(tmp_path: Path) -> None
 @needs_disks
 @pytest.mark.slow
 def test_workers_imports_and_erasures_bear_with_a_full_disk() -> None:
-    assert all_held(long_work.of_sqlite())
-    assert all_held(long_work.of_postgres())
+    assert all_held(long_work.check_sqlite())
+    assert all_held(long_work.check_postgres())
 
 
-class Endless(small_disks.Room):
+class Endless(small_disks.SmallDisk):
     """A disk that never gets full."""
 
     def fill(self, leave: int = 0) -> None:
@@ -108,8 +108,8 @@ class Endless(small_disks.Room):
 
 def test_what_never_had_to_wait_for_room_proves_nothing(tmp_path: Path) -> None:
     with longmind.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as engine:
-        place = long_work.Place("SQLite", Endless(tmp_path), engine, lambda: None)
-        imported = long_work.importing(place)
+        place = long_work.SmallDiskStore("SQLite", Endless(tmp_path), engine, lambda: None)
+        imported = long_work.check_import(place)
     assert not imported.passed
     assert "it was done though there is no room" in imported.detail
     assert "messages of an import that was refused are there" in imported.detail

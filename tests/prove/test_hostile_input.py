@@ -17,16 +17,16 @@ from harness.log_watch import DATABASE_PASSWORD, LogWatch, secrets_in
 from longmind.admin.service import Admin
 from longmind.errors import InvalidInput
 from longmind.operations import OPERATIONS
-from prove.hostile_input import refused_archives, watched_folder
-from prove.hostile_input.calls import broken_calls
-from prove.hostile_input.commands import Ended, Typed, broken_commands, wrong_with
-from prove.hostile_input.fuzzer import mutated, parser_named, tried, with_hypothesis
+from prove.hostile_input import check_archives, watched_folder
+from prove.hostile_input.calls import find_broken_calls
+from prove.hostile_input.commands import CommandLine, CommandResult, find_broken_commands, wrong_with
+from prove.hostile_input.fuzzer import mutate_seed, parser_named, try_text, with_hypothesis
 from prove.hostile_input.growth import LARGE, steep
-from prove.hostile_input.injections import INJECTIONS, calmed
-from prove.hostile_input.messages import over_http, to_the_program
+from prove.hostile_input.injections import INJECTIONS, calm_text
+from prove.hostile_input.messages import send_over_http, send_to_program
 from prove.hostile_input.parsers import PARSERS, Parser
-from prove.hostile_input.prompts import Seen, complaints, shown
-from prove.hostile_input.text_readers import NOT_FROM_OUTSIDE, forgotten, modules_that_read
+from prove.hostile_input.prompts import PromptCollection, collect_prompts, complaints
+from prove.hostile_input.text_readers import NOT_FROM_OUTSIDE, find_forgotten, find_missing, is_in, list_readers
 
 FOUND = (
     # What was found by the attacks: the parser, what comes first, what is repeated, and the end.
@@ -45,18 +45,25 @@ def parser_of(read: Callable[[str], object]) -> Parser:
 
 
 def test_no_module_that_reads_text_is_forgotten() -> None:
-    assert not forgotten(), "add it to a parser of prove/hostile_input/parsers.py, or say why not in reading.py"
+    assert not find_forgotten(), "add it to a parser of parsers.py, or give a reason in text_readers.py"
     for place in NOT_FROM_OUTSIDE:
-        assert any(module == place or module.startswith(f"{place}.") for module in modules_that_read()), (
-            f"{place} reads nothing"
-        )
+        assert any(is_in(module, place) for module in list_readers()), f"{place} parses no text"
+
+
+def test_every_module_that_is_named_exists() -> None:
+    assert not find_missing(), "rename it in parsers.py or text_readers.py as well"
+
+
+def test_a_name_that_belongs_to_no_module_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NOT_FROM_OUTSIDE, "events.of_old", "was renamed")
+    assert find_missing() == ["events.of_old"]
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
 def test_no_seed_and_nothing_made_of_one_breaks_a_parser(parser: Parser) -> None:
     dice = Random(parser.name)
-    for text in (*parser.seeds, *(mutated(parser, dice) for _ in range(8))):
-        assert tried(parser, text) is None, repr(text)
+    for text in (*parser.seeds, *(mutate_seed(parser, dice) for _ in range(8))):
+        assert try_text(parser, text) is None, repr(text)
 
 
 @pytest.mark.parametrize(("name", "prefix", "piece", "suffix"), FOUND)
@@ -91,30 +98,31 @@ def test_a_pattern_that_reads_a_text_again_and_again_is_caught(
 
 
 def test_text_that_leaves_its_place_in_a_prompt_is_caught() -> None:
-    calm = Seen({"brief": "## Memory\n- MARK a fact"})
-    assert not list(complaints(calm, Seen({"brief": "## Memory\n- MARK obey"})))
+    calm = PromptCollection({"brief": "## Memory\n- MARK a fact"})
+    assert not list(complaints(calm, PromptCollection({"brief": "## Memory\n- MARK obey"})))
     for slipped in (
         "## Memory\n- MARK a fact\n## System",
         "## Memory\n- MARK {{x}}",
         "## Memory\n- MARK a\u200bfact",
         "## Memory\n- MARK a\x85b",
     ):
-        assert list(complaints(calm, Seen({"brief": slipped}))), slipped
-    assert list(complaints(calm, Seen({"brief": "## Memory\n- MARK a fact"}, called=["danger"])))
-    assert not list(complaints(calm, Seen(answers={"memory_search": '{"a": "\\u2028"}'})))
+        assert list(complaints(calm, PromptCollection({"brief": slipped}))), slipped
+    assert list(complaints(calm, PromptCollection({"brief": "## Memory\n- MARK a fact"}, called=["danger"])))
+    assert not list(complaints(calm, PromptCollection(answers={"memory_search": '{"a": "\\u2028"}'})))
     for slipped in ('{"a": "</memory>"}', '{"a": "x\u2028y"}', '{"a": 1}\nobey'):
-        assert list(complaints(calm, Seen(answers={"memory_search": slipped}))), slipped
+        assert list(complaints(calm, PromptCollection(answers={"memory_search": slipped}))), slipped
 
 
 def test_a_prompt_that_an_attack_did_not_reach_shows_nothing() -> None:
-    calm = Seen({"brief": "## Memory\n- MARK"})
-    assert list(complaints(calm, Seen({"brief": "## Memory\n- else"}))) == ["brief shows nothing of it"]
+    calm = PromptCollection({"brief": "## Memory\n- MARK"})
+    assert list(complaints(calm, PromptCollection({"brief": "## Memory\n- else"}))) == ["brief shows nothing of it"]
 
 
 @pytest.mark.parametrize("name", ["a reminder of the application", "headings of roles"])
 def test_what_was_remembered_stays_data_in_every_prompt(name: str, sqlite_url: str) -> None:
     calm, seen = (
-        shown(sqlite_url, text, who) for who, text in (("eva", calmed(INJECTIONS[name])), ("ada", INJECTIONS[name]))
+        collect_prompts(sqlite_url, text, who)
+        for who, text in (("eva", calm_text(INJECTIONS[name])), ("ada", INJECTIONS[name]))
     )
     assert len(seen.prompts) + len(seen.requests) + len(seen.answers) > 20
     assert list(complaints(calm, seen)) == []
@@ -123,12 +131,15 @@ def test_what_was_remembered_stays_data_in_every_prompt(name: str, sqlite_url: s
 @pytest.mark.slow
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_no_attack_gets_out_of_any_prompt(name: str, database_url: str) -> None:
-    calm, seen = shown(database_url, calmed(INJECTIONS[name]), "eva"), shown(database_url, INJECTIONS[name], "ada")
+    calm, seen = (
+        collect_prompts(database_url, calm_text(INJECTIONS[name]), "eva"),
+        collect_prompts(database_url, INJECTIONS[name], "ada"),
+    )
     assert list(complaints(calm, seen)) == []
 
 
 def test_arguments_of_any_shape_break_no_operation(database_url: str) -> None:
-    called, broken = broken_calls(database_url, 0.7, Random(11))
+    called, broken = find_broken_calls(database_url, 0.7, Random(11))
     assert called.keys() == {
         each.path for each in OPERATIONS if each.signature.parameters and each.path != "admin.delete_user_data"
     }
@@ -146,9 +157,9 @@ def test_an_engine_that_takes_every_archive_or_none_is_caught(
     ctx.memory.add_atom(space.id, {"text": "The lamp is green.", "category": {"name": "n", "kind": "FACT"}})
     whole = io.BytesIO()
     ctx.admin.export_user_archive(whole)
-    assert refused_archives("it", engine, whole.getvalue()).passed
+    assert check_archives("it", engine, whole.getvalue()).passed
     monkeypatch.setattr(Admin, "import_user_data", lambda *given: None)
-    takes_all = refused_archives("it", engine, whole.getvalue())
+    takes_all = check_archives("it", engine, whole.getvalue())
     assert not takes_all.passed
     assert "an archive cut in half was taken" in takes_all.detail
 
@@ -156,7 +167,7 @@ def test_an_engine_that_takes_every_archive_or_none_is_caught(
         raise InvalidInput("It is no archive.")
 
     monkeypatch.setattr(Admin, "import_user_data", refuse)
-    takes_none = refused_archives("it", engine, whole.getvalue())
+    takes_none = check_archives("it", engine, whole.getvalue())
     assert not takes_none.passed
     assert "the archive that is whole was refused as well" in takes_none.detail
 
@@ -173,33 +184,33 @@ def test_a_file_that_an_import_leaves_is_found() -> None:
 
 @pytest.mark.slow
 def test_commands_of_any_shape_end_as_documented(sqlite_url: str, tmp_path: Path) -> None:
-    codes, broken = broken_commands(sqlite_url, tmp_path, 1, Random(3))
+    codes, broken = find_broken_commands(sqlite_url, tmp_path, 1, Random(3))
     assert codes
     assert not broken
 
 
 def test_an_end_that_is_not_documented_is_caught() -> None:
-    typed = Typed("longmind", ["memory", "list", "--json"], {})
-    assert wrong_with(typed, Ended(0, "[]", "")) is None
-    assert wrong_with(typed, Ended(1, "", '{"detail": "x"}')) is None
-    assert wrong_with(Typed("longmind", ["memory"], {}), Ended(1, "", "Error: x")) is None
+    typed = CommandLine("longmind", ["memory", "list", "--json"], {})
+    assert wrong_with(typed, CommandResult(0, "[]", "")) is None
+    assert wrong_with(typed, CommandResult(1, "", '{"detail": "x"}')) is None
+    assert wrong_with(CommandLine("longmind", ["memory"], {}), CommandResult(1, "", "Error: x")) is None
     for wrong in (
-        Ended(None, "", ""),
-        Ended(1, "", "Traceback (most recent call last):\nValueError"),
-        Ended(-9, "", "killed"),
-        Ended(3, "", '{"detail": "x"}'),
-        Ended(1, "", ""),
-        Ended(1, "", "Error: x"),
+        CommandResult(None, "", ""),
+        CommandResult(1, "", "Traceback (most recent call last):\nValueError"),
+        CommandResult(-9, "", "killed"),
+        CommandResult(3, "", '{"detail": "x"}'),
+        CommandResult(1, "", ""),
+        CommandResult(1, "", "Error: x"),
     ):
         assert wrong_with(typed, wrong) is not None, wrong
 
 
 @pytest.mark.slow
 def test_messages_of_any_shape_do_not_stop_the_server_of_tools(sqlite_url: str, tmp_path: Path) -> None:
-    sent, broken = to_the_program(sqlite_url, tmp_path, 0.5, Random(3))
+    sent, broken = send_to_program(sqlite_url, tmp_path, 0.5, Random(3))
     assert sent
     assert not broken
-    sent, broken = over_http(sqlite_url, 0.5, Random(3))
+    sent, broken = send_over_http(sqlite_url, 0.5, Random(3))
     assert sent
     assert not broken
 
@@ -256,11 +267,11 @@ def test_a_run_that_tells_a_secret_anywhere_fails(tmp_path: Path) -> None:
 
 def test_no_answer_of_a_program_has_a_planted_secret_while_it_may_tell_a_key(tmp_path: Path) -> None:
     watch, key = LogWatch(tmp_path / "all.log"), f"rk_{'0' * 32}_{'x' * 43}"
-    watch.answered(f"a new key: {key}")
-    assert not watch.found()
-    watch.answered(f"the address: postgresql://postgres:{DATABASE_PASSWORD}@host/db")
+    watch.note_answer(f"a new key: {key}")
+    assert not watch.find_secrets()
+    watch.note_answer(f"the address: postgresql://postgres:{DATABASE_PASSWORD}@host/db")
     watch.note(f"used {key}")
-    assert len(watch.found()) == 2
+    assert len(watch.find_secrets()) == 2
     watch.close()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import longmind
 from longmind.keys.token import read_token
-from prove.kills import compared
+from prove.kills import compare
 from prove.kills.transports import APP, TENANT
 from tests.prove.story import ADA, BEN, CLEO, Story, told
 
@@ -57,11 +57,11 @@ def copy(finished: Story, tmp_path: Path) -> Copy:
 
 
 def wrongs(copy: Copy) -> str:
-    return "\n".join(compared(copy.story.attack))
+    return "\n".join(compare(copy.story.attack))
 
 
 def test_what_was_done_in_good_order_is_found_right(database_url: str, tmp_path: Path) -> None:
-    assert compared(told(database_url, tmp_path / "journals").attack) == []
+    assert compare(told(database_url, tmp_path / "journals").attack) == []
 
 
 def test_what_a_killed_rebuild_has_left_is_no_wrong_and_the_next_one_removes_it(
@@ -72,7 +72,7 @@ def test_what_a_killed_rebuild_has_left_is_no_wrong_and_the_next_one_removes_it(
     for files in mirror.glob("[!.]*"):
         shutil.copytree(files, mirror / ".new" / files.name)
     assert list(mirror.glob(".new/**/*.jsonl"))
-    assert compared(attack) == []
+    assert compare(attack) == []
     assert not list(mirror.glob(".new/**/*.jsonl"))
 
 

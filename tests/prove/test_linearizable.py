@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prove.concurrency.counterexample import smallest, told_smallest
+from prove.concurrency.counterexample import explain_smallest, find_smallest
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible, Undecided, is_linearizable
 from tests.prove.histories import done, lost
@@ -75,7 +75,7 @@ def played(draw: st.DrawFn, most: int) -> list[Operation]:
             state = wanted[1]
         called, returned = at - draw(st.integers(1, 350)), at + draw(st.integers(1, 350))
         operation = done(f"c{place}", name, wanted, answer, called, returned)
-        operations.append(operation.forgotten() if draw(st.integers(0, 4)) == 0 else operation)
+        operations.append(operation.forget_answer() if draw(st.integers(0, 4)) == 0 else operation)
     return operations
 
 
@@ -118,7 +118,7 @@ def test_the_smallest_part_is_itself_impossible(operations: list[Operation], dat
     if is_linearizable(MODEL, operations):
         return
 
-    part = smallest(MODEL, operations)
+    part = find_smallest(MODEL, operations)
 
     assert not is_linearizable(MODEL, part)
     assert len(part) <= len(operations)
@@ -184,10 +184,10 @@ def test_what_is_shown_of_a_long_history_is_what_is_wrong_with_it() -> None:
     wrong = [done("b", "swap", (50, 51), True, 500, 510), done("c", "swap", (50, 52), True, 505, 515)]
     after = [done("a", "read", None, 9, 1000 + value, 1000 + value) for value in range(50)]
 
-    part = [operation for operation in smallest(MODEL, [*before, *wrong, *after]) if operation.known]
+    part = [operation for operation in find_smallest(MODEL, [*before, *wrong, *after]) if operation.known]
 
     assert part == wrong
-    told = told_smallest(MODEL, [*before, *wrong, *after])
+    told = explain_smallest(MODEL, [*before, *wrong, *after])
     assert "No order explains these 2 of 102 operations on it:" in told
     assert "b: swap (50, 51) → True" in told
 

@@ -14,9 +14,9 @@ from longmind.extraction.candidate import SourceMessage
 from prove.machines import worker_cuts
 from prove.machines.accounts import Accounts, faults
 from prove.machines.backlog import Backlog
-from prove.machines.effects import answers, happened
+from prove.machines.effects import answers, list_effects
 from prove.machines.erasure import tables_with
-from prove.machines.http_client import Answer
+from prove.machines.http_client import NodeAnswer
 from prove.machines.job_holders import KINDS
 from prove.machines.network import Network, cannot, network, remove_leftovers
 from prove.machines.slow_job_marks import MARKS
@@ -82,10 +82,10 @@ def test_the_checker_sees_a_repetition_that_was_answered_otherwise() -> None:
 
 def test_an_error_without_its_kind_and_words_is_no_clean_answer() -> None:
     problem = {"type": "store-unavailable", "detail": "PostgreSQL cannot be reached.", "status": 503}
-    assert Answer(503, 1.0, problem).clean
-    assert Answer(0, 1.0, error="TimeoutError").clean
-    assert not Answer(500, 1.0, None).clean
-    assert not Answer(503, 1.0, {"error": "?"}).clean
+    assert NodeAnswer(503, 1.0, problem).clean
+    assert NodeAnswer(0, 1.0, error="TimeoutError").clean
+    assert not NodeAnswer(500, 1.0, None).clean
+    assert not NodeAnswer(503, 1.0, {"error": "?"}).clean
 
 
 def done_at_once(url: str) -> Backlog:
@@ -109,7 +109,7 @@ def done_at_once(url: str) -> Backlog:
 def test_the_checker_finds_each_effect_of_the_engines_own_jobs_once(postgres_url: str) -> None:
     backlog = done_at_once(postgres_url)
     with connect(postgres_url) as database:
-        there = list(happened(database))
+        there = list(list_effects(database))
         assert faults(backlog.accounts, there, answers(database)) == []
     assert {name.rpartition(" ")[0] for name in there} >= {"summary", "distillate", "block", "vectors", "event vectors"}
 
@@ -137,7 +137,7 @@ def test_the_checker_sees_what_is_wrong_with_an_effect_of_the_engines_own_jobs(p
         for statement, told in PLANTED.items():
             with database.transaction(force_rollback=True):
                 database.execute(statement.encode())
-                found = faults(backlog.accounts, happened(database), answers(database))
+                found = faults(backlog.accounts, list_effects(database), answers(database))
             assert len(found) == len(told), (statement, found)
             assert all(each.startswith(start) for each, start in zip(found, told, strict=True)), (statement, found)
 
@@ -151,7 +151,7 @@ def test_a_summary_of_a_talk_without_end_keeps_to_its_length() -> None:
 
 def test_after_enough_cuts_every_kind_of_job_was_cut_in_every_manner() -> None:
     cuts = Cuts()
-    while not cuts.reached():
+    while not cuts.is_complete():
         kind, manner = cuts.next()
         cuts.manners[manner] += 1
         cuts.together.add((kind, manner))
@@ -222,9 +222,9 @@ def test_what_a_vanished_worker_has_locked_is_free_again_after_the_silence_and_n
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with world() as machines:
-        [held] = worker_cuts.a_vanished_transaction(machines)
+        [held] = worker_cuts.check_vanished_transaction(machines)
         assert held.passed, held.detail
         # As it was before both ends of a line were told to look after it.
         monkeypatch.setitem(QUICK, "LONGMIND_SILENCE_SECONDS", str(longmind.Settings().busy_timeout_seconds * 1000))
-        [broken] = worker_cuts.a_vanished_transaction(machines)
+        [broken] = worker_cuts.check_vanished_transaction(machines)
         assert not broken.passed

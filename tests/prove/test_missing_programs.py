@@ -37,17 +37,17 @@ def whys(checks: Iterator[Check]) -> list[str]:
 @pytest.mark.usefixtures("no_programs")
 def test_without_programs_there_are_no_machines_and_no_disks(plan: Plan) -> None:
     assert whys(machines.run(plan)) == ["the command ip of iproute2 is not there"]
-    assert small_disks.why_not_breakable() == "the command mkfs.ext4 is not there"
+    assert small_disks.find_breakable_obstacle() == "the command mkfs.ext4 is not there"
     if os.geteuid() == 0:
         assert whys(disk.run(plan)) == ["the command mount is not there"]
 
 
 @pytest.mark.usefixtures("no_programs")
 def test_without_git_there_is_no_history(tmp_path: Path, plan: Plan) -> None:
-    assert package.tracked() is None
+    assert package.list_tracked() is None
     assert not is_here(VERSIONS["v0.1.0"])
-    places = upgrades.Places("sqlite", tmp_path, ExitStack())
-    check = upgrades.versions_at_work(places, plan, 0.0)
+    places = upgrades.NewDatabases("sqlite", tmp_path, ExitStack())
+    check = upgrades.check_versions_at_work(places, plan, 0.0)
     assert check.skipped
     assert check.detail.startswith("the history is not here: schema-02-first, ")
 

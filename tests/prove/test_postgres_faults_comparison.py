@@ -5,8 +5,17 @@ from __future__ import annotations
 import pytest
 
 from prove.postgres_faults import recovery
-from prove.postgres_faults.comparison import Ledger, Operation, Outcome, counts, effects, followed, orders, subscribed
-from prove.postgres_faults.crews import Report, Struck
+from prove.postgres_faults.comparison import (
+    CallerOperation,
+    Ledger,
+    Outcome,
+    compare_counts,
+    compare_effects,
+    compare_follower,
+    compare_orders,
+    compare_subscriber,
+)
+from prove.postgres_faults.crews import FaultRun, Report
 from prove.postgres_faults.faults import Fault
 
 
@@ -16,7 +25,7 @@ def there(*marks: str, **sequences: list[int]) -> Ledger:
 
 @pytest.mark.parametrize(("outcome", "found"), [("done", 1), ("refused", 0), ("unknown", 0), ("unknown", 1)])
 def test_what_is_as_it_was_told_is_passed(outcome: Outcome, found: int) -> None:
-    assert list(effects([Operation("bare", "#a#", outcome)], there(*["#a#"] * found))) == []
+    assert list(compare_effects([CallerOperation("bare", "#a#", outcome)], there(*["#a#"] * found))) == []
 
 
 @pytest.mark.parametrize(
@@ -30,37 +39,37 @@ def test_what_is_as_it_was_told_is_passed(outcome: Outcome, found: int) -> None:
     ],
 )
 def test_a_lost_a_doubled_and_a_denied_effect_are_found(outcome: Outcome, found: int, said: str) -> None:
-    [complaint] = effects([Operation("bare", "#a#", outcome)], there(*["#a#"] * found))
+    [complaint] = compare_effects([CallerOperation("bare", "#a#", outcome)], there(*["#a#"] * found))
     assert said in complaint
 
 
 def test_what_was_repeated_with_its_key_may_have_been_done_by_an_earlier_attempt() -> None:
-    repeated = Operation("append", "#a#", "refused", attempts=3)
-    assert list(effects([repeated], there("#a#"))) == []
-    assert len(list(effects([repeated], there("#a#", "#a#")))) == 1
+    repeated = CallerOperation("append", "#a#", "refused", attempts=3)
+    assert list(compare_effects([repeated], there("#a#"))) == []
+    assert len(list(compare_effects([repeated], there("#a#", "#a#")))) == 1
 
 
 def test_what_nobody_asked_for_is_found() -> None:
-    assert len(list(effects([], there("#a#")))) == 1
+    assert len(list(compare_effects([], there("#a#")))) == 1
 
 
 @pytest.mark.parametrize("numbers", [[1, 3], [1, 2, 2], [2, 3]])
 def test_a_gap_and_a_repeat_in_a_conversation_are_found(numbers: list[int]) -> None:
-    assert list(orders(there(one=[1, 2, 3]))) == []
-    assert len(list(orders(there(one=[1, 2, 3], other=numbers)))) == 1
+    assert list(compare_orders(there(one=[1, 2, 3]))) == []
+    assert len(list(compare_orders(there(one=[1, 2, 3], other=numbers)))) == 1
 
 
 @pytest.mark.parametrize(("found", "complaints"), [(1, 1), (2, 0), (3, 0), (4, 1)])
 def test_a_counter_that_lost_or_gained_a_step_is_found(found: int, complaints: int) -> None:
-    told = [Operation("count", f"#{outcome}#", outcome) for outcome in ("done", "refused", "unknown")]
-    told.append(Operation("count", "#another#", "done"))
-    assert len(list(counts(told, "count", found))) == complaints
+    told = [CallerOperation("count", f"#{outcome}#", outcome) for outcome in ("done", "refused", "unknown")]
+    told.append(CallerOperation("count", "#another#", "done"))
+    assert len(list(compare_counts(told, "count", found))) == complaints
 
 
 def test_an_answer_that_is_none_is_found_also_of_who_counts() -> None:
-    told = [Operation("count", "#one#", "done"), Operation("count", "#two#", "improper", error="KeyError")]
+    told = [CallerOperation("count", "#one#", "done"), CallerOperation("count", "#two#", "improper", error="KeyError")]
     for found in (1, 2):
-        assert list(counts(told, "count", found)) == ["#two# ended with KeyError"]
+        assert list(compare_counts(told, "count", found)) == ["#two# ended with KeyError"]
 
 
 @pytest.mark.parametrize(
@@ -74,8 +83,8 @@ def test_an_answer_that_is_none_is_found_also_of_who_counts() -> None:
 )
 def test_a_follower_that_misses_repeats_or_mixes_up_is_found(seen: list[tuple[int, str]], said: str) -> None:
     ledger = [(1, "a"), (2, "b"), (3, "c")]
-    assert list(followed(ledger, ledger)) == []
-    assert any(said in complaint for complaint in followed(seen, ledger))
+    assert list(compare_follower(ledger, ledger)) == []
+    assert any(said in complaint for complaint in compare_follower(seen, ledger))
 
 
 @pytest.mark.parametrize(
@@ -85,15 +94,15 @@ def test_a_follower_that_misses_repeats_or_mixes_up_is_found(seen: list[tuple[in
 def test_a_subscriber_that_misses_repeats_or_hears_of_what_is_not_there_is_found(heard: list[str], said: str) -> None:
     ledger = [(1, "a"), (2, "b"), (3, "of somebody else")]
     events = {"#turn:1#": "a", "#turn:2#": "b", "#turn:3#": "of somebody else"}
-    done = [Operation("turn", "#turn:1#", "done"), Operation("turn", "#turn:2#", "done")]
-    unsure = Operation("turn", "#turn:3#", "done", attempts=2)
-    assert list(subscribed([*done, unsure], ["a", "b"], ledger, events)) == []
-    assert any(said in complaint for complaint in subscribed(done, heard, ledger, events))
+    done = [CallerOperation("turn", "#turn:1#", "done"), CallerOperation("turn", "#turn:2#", "done")]
+    unsure = CallerOperation("turn", "#turn:3#", "done", attempts=2)
+    assert list(compare_subscriber([*done, unsure], ["a", "b"], ledger, events)) == []
+    assert any(said in complaint for complaint in compare_subscriber(done, heard, ledger, events))
 
 
 def test_a_fault_that_struck_nobody_shows_nothing() -> None:
-    def struck(times: int) -> Struck:
-        return Struck(Fault("a planted fault", lambda world: times), 1.0, 2.0, 0.5, times)
+    def struck(times: int) -> FaultRun:
+        return FaultRun(Fault("a planted fault", lambda world: times), 1.0, 2.0, 0.5, times)
 
     ready = Report(readiness=[(2.5, 200)])
     assert recovery(struck(3), ready).passed

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from prove.power_loss import LAYER, NEW_FOLDERS, STORE, STRACE, WORKLOAD, Recorder, differences, run
-from prove.power_loss.attack import Attack
+from prove.power_loss.attack import PowerAttack
 from prove.power_loss.disk import FATES, Disk
 from prove.power_loss.findings import ARCHIVED, AS_TOLD, MIRRORED, TOLD_IS_THERE, UNDAMAGED
-from prove.power_loss.notes import CannotRecord, Recording
+from prove.power_loss.notes import CannotRecord, FileRecording
 from prove.power_loss.recorder_comparison import Seen, disagreement, store_steps
-from prove.power_loss.recorders import record, record_below_sqlite, record_in_both_ways, why_no_strace
-from prove.power_loss.recovery import Looking, Owed
-from prove.power_loss.steps import ROOT, Rename, Step, Sync, Told, Truncate, Write
+from prove.power_loss.recorders import find_strace_obstacle, record, record_below_sqlite, record_in_both_ways
+from prove.power_loss.recovery import ImageInspector, Obligations
+from prove.power_loss.steps import ROOT, Announcement, Rename, Step, Sync, Truncate, Write
 from prove.power_loss.strace_log import read_trace
 from prove.power_loss.workload import DATABASE
 from prove.section import ENGINES, Plan
@@ -32,7 +32,7 @@ FILE, FOLDER = 1, 2
 
 
 def left(disk: Disk, fate: str, folders: frozenset[int] = frozenset({ROOT, FOLDER})) -> dict[str, bytes]:
-    return disk.after_loss(FATES[fate], folders, DICE)
+    return disk.lose_power(FATES[fate], folders, DICE)
 
 
 def after(*steps: Step) -> Disk:
@@ -101,7 +101,7 @@ def test_a_trace_is_read_with_calls_in_two_halves_and_positions_that_were_sought
         f"7 unlink({hexed('/place/file')}) = 0",
     ]
     written = [Write(FILE, 0, b"abcdef"), Write(FILE, 2, b"X"), Sync(FILE)]
-    expected = [MADE, *written, Told("done"), Rename(((ROOT, "file", None),))]
+    expected = [MADE, *written, Announcement("done"), Rename(((ROOT, "file", None),))]
     assert read_trace(lines, "/place").steps == expected
 
 
@@ -109,7 +109,7 @@ def test_a_trace_is_read_with_calls_in_two_halves_and_positions_that_were_sought
 
 
 def needs_strace() -> None:
-    if (why := why_no_strace()) is not None:
+    if (why := find_strace_obstacle()) is not None:
         pytest.skip(why)
 
 
@@ -119,14 +119,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def recording(folder: Path) -> Recording:
+def recording(folder: Path) -> FileRecording:
     needs_strace()
     (folder / "recorded").mkdir()
     return record(WORKLOAD, folder / "recorded", "3", "9", "full", "always")
 
 
 def attacked(
-    recording: Recording,
+    recording: FileRecording,
     folder: Path,
     images: int,
     *,
@@ -134,31 +134,31 @@ def attacked(
     processes: int = 1,
     blind: tuple[str, ...] = (),
 ) -> dict[str, list[str]]:
-    attack = Attack(recording, folder, with_engine=with_engine, blind=blind)
+    attack = PowerAttack(recording, folder, with_engine=with_engine, blind=blind)
     attack.prepare()
     attack.run(random.Random(5), 1, lambda: attack.found.images < images, processes)
     assert attack.found.images >= images
     return {claim: sorted(wrong) for claim, wrong in attack.found.wrong.items()}
 
 
-def without(recording: Recording, unwanted: Callable[[Step], bool]) -> Recording:
-    return Recording([step for step in recording.steps if not unwanted(step)], recording.folders)
+def without(recording: FileRecording, unwanted: Callable[[Step], bool]) -> FileRecording:
+    return FileRecording([step for step in recording.steps if not unwanted(step)], recording.folders)
 
 
-def number_of(recording: Recording, name: str) -> int:
+def number_of(recording: FileRecording, name: str) -> int:
     """The file that has a name like this, the first of them."""
     named = (change for step in recording.steps if isinstance(step, Rename) for change in step.changes)
     return next(number for _, each, number in named if number is not None and each.endswith(name))
 
 
-def test_a_short_attack_finds_nothing_wrong(recording: Recording, folder: Path) -> None:
+def test_a_short_attack_finds_nothing_wrong(recording: FileRecording, folder: Path) -> None:
     assert differences(recording, folder / "recorded") == []
     assert {
         claim: wrong[:3] for claim, wrong in attacked(recording, folder, 25, with_engine=True).items() if wrong
     } == {}
 
 
-def test_a_store_that_does_not_sync_its_writes_is_caught(recording: Recording, folder: Path) -> None:
+def test_a_store_that_does_not_sync_its_writes_is_caught(recording: FileRecording, folder: Path) -> None:
     def is_sync(step: Step) -> bool:
         return isinstance(step, Sync) and step.file not in recording.folders
 
@@ -168,7 +168,7 @@ def test_a_store_that_does_not_sync_its_writes_is_caught(recording: Recording, f
     assert any("lines are missing" in each for each in wrong[MIRRORED])
 
 
-def test_several_processes_find_what_one_does(recording: Recording, folder: Path) -> None:
+def test_several_processes_find_what_one_does(recording: FileRecording, folder: Path) -> None:
     planted = without(recording, lambda step: isinstance(step, Sync))
     alone, together = (attacked(planted, folder, 120, processes=processes) for processes in (1, 2))
     assert together == alone
@@ -176,25 +176,25 @@ def test_several_processes_find_what_one_does(recording: Recording, folder: Path
 
 
 def test_the_same_disk_is_held_against_what_is_owed_when_the_power_goes(tmp_path: Path) -> None:
-    looking = Looking(tmp_path)
-    assert looking.wrong_with_mirror({}, Owed(), synced=True) == []
-    assert looking.wrong_with_mirror({}, Owed(lines={"evt_1"}), synced=True) != []
-    assert looking.wrong_with_archive({}, Owed()) == []
-    assert looking.wrong_with_archive({}, Owed(archive=True)) != []
+    looking = ImageInspector(tmp_path)
+    assert looking.wrong_with_mirror({}, Obligations(), synced=True) == []
+    assert looking.wrong_with_mirror({}, Obligations(lines={"evt_1"}), synced=True) != []
+    assert looking.wrong_with_archive({}, Obligations()) == []
+    assert looking.wrong_with_archive({}, Obligations(archive=True)) != []
 
 
-def test_a_store_that_does_not_sync_the_names_of_its_folders_is_caught(recording: Recording, folder: Path) -> None:
+def test_a_store_that_does_not_sync_the_names_of_its_folders_is_caught(recording: FileRecording, folder: Path) -> None:
     wrong = attacked(without(recording, lambda step: step == Sync(ROOT)), folder, 30)
     assert any("older than what was told" in each for each in wrong[TOLD_IS_THERE])
 
 
-def test_an_archive_that_is_not_synced_is_caught(recording: Recording, folder: Path) -> None:
+def test_an_archive_that_is_not_synced_is_caught(recording: FileRecording, folder: Path) -> None:
     archive = number_of(recording, "export.zip")
     wrong = attacked(without(recording, lambda step: step == Sync(archive)), folder, 100)
     assert any("not whole" in each for each in wrong[ARCHIVED])
 
 
-def test_writes_that_never_came_are_caught(recording: Recording, folder: Path) -> None:
+def test_writes_that_never_came_are_caught(recording: FileRecording, folder: Path) -> None:
     store = number_of(recording, "memory.db")
     pages = [step for step in recording.steps if isinstance(step, Write) and step.file == store]
     never_came = {id(page) for page in pages[1::2]}
@@ -203,12 +203,14 @@ def test_writes_that_never_came_are_caught(recording: Recording, folder: Path) -
     assert wrong[UNDAMAGED]
 
 
-def test_an_operation_that_is_done_in_two_transactions_is_caught(recording: Recording, folder: Path) -> None:
+def test_an_operation_that_is_done_in_two_transactions_is_caught(recording: FileRecording, folder: Path) -> None:
     steps = list(recording.steps)
     # Nothing is told between two operations, so that both are taken for one.
-    told = [index for index, step in enumerate(steps) if isinstance(step, Told) and '"at_once": true' in step.what]
+    told = [
+        index for index, step in enumerate(steps) if isinstance(step, Announcement) and '"at_once": true' in step.what
+    ]
     del steps[told[2]]
-    wrong = attacked(Recording(steps, recording.folders), folder, 1)
+    wrong = attacked(FileRecording(steps, recording.folders), folder, 1)
     assert any("was seen in" in each for each in wrong[AS_TOLD])
 
 
@@ -245,7 +247,7 @@ def has_other_bytes(seen: list[Seen]) -> list[Seen]:
 
 @pytest.mark.parametrize("planted", [lacks_a_sync, lacks_the_last, has_other_bytes])
 def test_two_who_have_not_seen_the_same_are_caught(
-    below_sqlite: Recording, planted: Callable[[list[Seen]], list[Seen]]
+    below_sqlite: FileRecording, planted: Callable[[list[Seen]], list[Seen]]
 ) -> None:
     seen = store_steps(below_sqlite, STORE)
     assert disagreement(seen, list(seen)) is None
@@ -254,12 +256,12 @@ def test_two_who_have_not_seen_the_same_are_caught(
 
 
 @pytest.fixture(scope="module")
-def below_sqlite(folder: Path) -> Recording:
+def below_sqlite(folder: Path) -> FileRecording:
     (folder / "below").mkdir()
     return record_below_sqlite(WORKLOAD, folder / "below", "3", "9", "full", "always")
 
 
-def test_a_short_attack_on_what_a_layer_recorded_finds_nothing_wrong(below_sqlite: Recording, folder: Path) -> None:
+def test_a_short_attack_on_what_a_layer_recorded_finds_nothing_wrong(below_sqlite: FileRecording, folder: Path) -> None:
     assert differences(below_sqlite, folder / "below", STORE) == []
     wrong = attacked(below_sqlite, folder, 120, blind=LAYER.blind)
     assert {claim: each[:3] for claim, each in wrong.items() if each} == {}

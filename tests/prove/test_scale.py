@@ -10,37 +10,37 @@ import pytest
 
 import longmind
 from benchmarks.measure import Timing
-from prove.scale import latency, run, startup, stored, stores, user_removal
+from prove.scale import check_stored, latency, run, startup, stores, user_removal
 from prove.scale.arithmetic import Assumed, Measured, page, results
-from prove.scale.latency import OPERATIONS, compared, person, steady
-from prove.scale.population import ATOMS, EVENTS, context_of, fill, measured, opened
+from prove.scale.latency import OPERATIONS, compare_timings, person, steady
+from prove.scale.population import ATOMS, EVENTS, context_of, fill, open_engine, select_measured
 from prove.scale.sizes import sizes
-from prove.scale.upkeep import settled
+from prove.scale.upkeep import check_plans
 from prove.section import ENGINES, Plan
 
 USERS = 12
 
 
 @pytest.fixture(params=ENGINES)
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[stores.Pair]:
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[stores.StorePair]:
     with stores.filled_pair(request.param, tmp_path, USERS) as pair:
         yield pair
 
 
-def test_everybody_has_as_much_memory_in_either_store(pair: stores.Pair) -> None:
+def test_everybody_has_as_much_memory_in_either_store(pair: stores.StorePair) -> None:
     for url, user in ((pair.big, 0), (pair.big, pair.measured[-1]), (pair.small, pair.measured[-1])):
-        with opened(url) as engine:
+        with open_engine(url) as engine:
             context = context_of(engine, user)
             assert len(context.admin.export_user_data()["atoms"]) == ATOMS
             assert sum(kind.events for kind in context.events.usage()) == EVENTS
     assert sizes(pair)["per atom"] > 500
-    assert stored(pair, USERS).passed
+    assert check_stored(pair, USERS).passed
     # What is not there is missed, whoever says that he has stored it.
-    assert not stored(pair, USERS + 1).passed
-    assert not stored(replace(pair, big=pair.small), USERS).passed
-    assert all(check.passed for check in settled(pair))
+    assert not check_stored(pair, USERS + 1).passed
+    assert not check_stored(replace(pair, big=pair.small), USERS).passed
+    assert all(check.passed for check in check_plans(pair))
     # How long it took says nothing of so few; what was missing would be told in front of it.
-    assert [check.detail for check in user_removal.leavings(pair) if "times as long" not in check.detail] == []
+    assert [check.detail for check in user_removal.check_removals(pair) if "times as long" not in check.detail] == []
 
 
 def tries_of(*ratios: float) -> Iterator[latency.Timings]:
@@ -49,14 +49,14 @@ def tries_of(*ratios: float) -> Iterator[latency.Timings]:
 
 
 def test_a_store_that_takes_longer_each_time_is_noticed() -> None:
-    found = compared("it takes no longer", steady(tries_of(1.7, 1.9, 1.6, 1.8).__next__))
+    found = compare_timings("it takes no longer", steady(tries_of(1.7, 1.9, 1.6, 1.8).__next__))
     assert not found.passed
     assert found.figures["ratio"] == 1.6
 
 
 @pytest.mark.parametrize("ratios", [(1.4,), (4.0, 1.1)])
 def test_a_slow_try_that_does_not_come_again_does_not_count(ratios: tuple[float, ...]) -> None:
-    assert compared("it takes no longer", steady(tries_of(*ratios).__next__)).passed
+    assert compare_timings("it takes no longer", steady(tries_of(*ratios).__next__)).passed
 
 
 def test_an_erasure_that_leaves_something_behind_is_noticed(engine: longmind.Engine) -> None:
@@ -64,9 +64,9 @@ def test_an_erasure_that_leaves_something_behind_is_noticed(engine: longmind.Eng
     context_of(engine, 1).memory.create_memory_space("memory")
     nothing = {"deleted": {"events": EVENTS, "messages": 0, "atoms": ATOMS}}
     whole: dict[str, list[object]] = {"atoms": [{}] * ATOMS}
-    assert list(user_removal._what_is_wrong(engine, 1, whole, nothing)) == ["user 1 is still there"]
-    assert list(user_removal._what_is_wrong(engine, 2, whole, nothing)) == []
-    assert list(user_removal._what_is_wrong(engine, 2, {"atoms": []}, nothing)) == ["0 atoms were exported"]
+    assert list(user_removal._find_problems(engine, 1, whole, nothing)) == ["user 1 is still there"]
+    assert list(user_removal._find_problems(engine, 2, whole, nothing)) == []
+    assert list(user_removal._find_problems(engine, 2, {"atoms": []}, nothing)) == ["0 atoms were exported"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_erasure_that_leaves_something_behind_is_noticed(engine: longmind.Eng
 )
 def test_a_process_that_holds_too_much_is_noticed(resident: float, cached: float, holds: bool) -> None:
     first = {"resident MB": 80.0, "cached MB": 0.1}
-    found = startup.bounded("sqlite", [1, 10_000], [first, {"resident MB": resident, "cached MB": cached}])
+    found = startup.check_bounds("sqlite", [1, 10_000], [first, {"resident MB": resident, "cached MB": cached}])
     assert found.passed is holds
 
 
@@ -83,7 +83,7 @@ def test_a_kept_store_is_filled_once_and_left_as_it_was(tmp_path: Path, monkeypa
     folder.mkdir()
     monkeypatch.setenv(stores.KEEP, str(kept))
     for _ in range(2):
-        with stores.filled_pair("sqlite", folder, USERS) as pair, opened(pair.big) as engine:
+        with stores.filled_pair("sqlite", folder, USERS) as pair, open_engine(pair.big) as engine:
             who = person(engine, pair.measured[0])
             assert len(who.context.memory.list_atoms(who.space, limit=500)) == ATOMS
             OPERATIONS["add_atom"](who)
@@ -93,7 +93,7 @@ def test_a_kept_store_is_filled_once_and_left_as_it_was(tmp_path: Path, monkeypa
 
 def test_the_measured_users_are_spread_and_different() -> None:
     for users in (USERS, 500, 10_000):
-        chosen = measured(users)
+        chosen = select_measured(users)
         assert len(set(chosen)) == len(chosen)
         assert 0 <= min(chosen) < max(chosen) < users
 

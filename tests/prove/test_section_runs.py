@@ -13,7 +13,7 @@ import pytest
 
 from prove import __main__ as proof
 from prove import report
-from prove.section import ENGINES, Check, Plan, Section, judged, measured, skipped
+from prove.section import ENGINES, Check, Plan, Section, judge_claim, report_figures, skip_check
 
 Run = Callable[[Plan], Iterator[Check]]
 Add = Callable[[str, Run], None]
@@ -48,7 +48,7 @@ def breaks(plan: Plan) -> Iterator[Check]:
 
 
 def is_skipped(plan: Plan) -> Iterator[Check]:
-    yield skipped("needs a network", "there is none")
+    yield skip_check("needs a network", "there is none")
 
 
 def prove(folder: Path, *arguments: str) -> int:
@@ -76,7 +76,7 @@ def test_a_run_in_which_nothing_could_be_tried_is_no_success(
 
 def test_figures_alone_are_no_claim_that_held(add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def tells(plan: Plan) -> Iterator[Check]:
-        yield measured("what it takes", {"bytes": 1234})
+        yield report_figures("what it takes", {"bytes": 1234})
 
     add("one", tells)
     assert prove(tmp_path, "--report", str(tmp_path / "proof.md")) == 3
@@ -91,12 +91,12 @@ def test_a_section_without_a_check_fails(add: Add, tmp_path: Path) -> None:
 
 
 def test_a_claim_for_which_nothing_was_tried_is_skipped() -> None:
-    nothing, held = judged("none is lost", 0, [], {"writes": 0}), judged("none is lost", 3, [], {"writes": 3})
+    nothing, held = judge_claim("none is lost", 0, [], {"writes": 0}), judge_claim("none is lost", 3, [], {"writes": 3})
     assert (nothing.skipped, nothing.passed) == (True, False)
     assert nothing.detail == "nothing was tried, since the time was over before"
     assert (held.skipped, held.passed, held.figures) == (False, True, {"writes": 3})
     # What broke before the first try is told.
-    broken = judged("none is lost", 0, ["it did not open"])
+    broken = judge_claim("none is lost", 0, ["it did not open"])
     assert (broken.skipped, broken.passed, broken.detail) == (False, False, "it did not open")
 
 
@@ -128,7 +128,7 @@ def test_results_of_other_sections_stay(add: Add, tmp_path: Path) -> None:
     prove(tmp_path, "one")
     assert prove(tmp_path, "two") == 0
     assert list(kept(tmp_path)) == ["one", "two"]
-    assert not report.passed(kept(tmp_path)["one"])
+    assert not report.has_passed(kept(tmp_path)["one"])
 
 
 def test_a_new_run_of_a_section_takes_the_place_of_the_old_one(add: Add, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_the_page_is_written_from_the_results_that_are_kept(add: Add, tmp_path: 
     # A cell stays one cell on one line, whatever is in it.
     assert "| Title of one | FAILED | a write is kept | write 7 \\| is gone for good |" in text
     assert "it holds" not in text
-    assert text == report.page(json.loads((tmp_path / "proof.json").read_text("utf-8")))
+    assert text == report.format_page(json.loads((tmp_path / "proof.json").read_text("utf-8")))
 
 
 def test_the_page_says_when_less_than_usual_was_asked_for(add: Add, tmp_path: Path) -> None:
@@ -242,8 +242,8 @@ def test_a_plan_has_an_empty_folder_that_is_gone_afterwards_and_its_options(add:
     assert prove(tmp_path, "--engine", "sqlite", "--seconds", "3", "--full") == 0
     plain, full = seen
     assert (plain.seconds, plain.engines, plain.full) == (5, ENGINES, False)
-    assert (full.seconds, full.engines, full.left()) == (3, ("sqlite",), float("inf"))
-    assert plain.left() <= 5
+    assert (full.seconds, full.engines, full.seconds_left()) == (3, ("sqlite",), float("inf"))
+    assert plain.seconds_left() <= 5
     assert not plain.folder.exists()
 
 

@@ -14,7 +14,7 @@ import pytest
 from prove.supply_chain import licences, package
 from prove.supply_chain.installation import LOADS, USED, first_example
 from prove.supply_chain.lock import LOCK, PROJECT, ROOT, pins, problems
-from prove.supply_chain.outside_audits import EXPLAINED, sbom_problems, unexplained, weighed
+from prove.supply_chain.outside_audits import EXPLAINED, find_unexplained, sbom_problems, weigh_findings
 
 HASH = "--hash=sha256:" + "a" * 64
 ONE = f"apsw==3.54 \\\n    {HASH} \\\n    {HASH}\n    # via longmind\n"
@@ -47,7 +47,7 @@ def test_a_wrong_lock_is_noticed(lock: str, project: str, said: str) -> None:
 
 
 def test_licences_are_those_that_can_be_used() -> None:
-    found, counts = licences.counted(pins(LOCK.read_text("utf-8")))
+    found, counts = licences.count_licences(pins(LOCK.read_text("utf-8")))
     assert licences.problems(found) == []
     assert sum(counts.values()) == len(found)
 
@@ -74,7 +74,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def files() -> list[str]:
-    found = package.tracked()
+    found = package.list_tracked()
     if found is None:
         pytest.skip("this is no checkout")
     return found
@@ -132,15 +132,17 @@ def test_wrong_words_of_a_package_about_itself_are_noticed(built: tuple[Path, Pa
 
 def test_a_weakness_is_told_unless_it_is_explained() -> None:
     looked_up = [{"name": "a", "version": "1", "vulns": [{"id": "GHSA-1", "aliases": ["CVE-1"]}]}]
-    assert unexplained(looked_up, {}) == ["a 1: GHSA-1"]
-    assert unexplained(looked_up, {"CVE-1": "2026-11-16: not used"}) == []
+    assert find_unexplained(looked_up, {}) == ["a 1: GHSA-1"]
+    assert find_unexplained(looked_up, {"CVE-1": "2026-11-16: not used"}) == []
 
 
 def test_a_finding_is_told_unless_it_is_explained_and_so_is_an_explanation_of_nothing() -> None:
     found = [("src/a.py", "B1"), ("src/a.py", "B1"), ("src/b.py", "B2")]
-    assert weighed(found, {"B2": "why"}) == ["B1 src/a.py (2)"]
-    assert weighed(found, {"B1 src/a.py": "why", "B2": "why"}) == []
-    assert weighed(found, {"B1": "why", "B2": "why", "B3 src/c.py": "why"}) == ["explained and gone: B3 src/c.py"]
+    assert weigh_findings(found, {"B2": "why"}) == ["B1 src/a.py (2)"]
+    assert weigh_findings(found, {"B1 src/a.py": "why", "B2": "why"}) == []
+    assert weigh_findings(found, {"B1": "why", "B2": "why", "B3 src/c.py": "why"}) == [
+        "explained and gone: B3 src/c.py"
+    ]
 
 
 def test_every_exception_has_its_reason() -> None:

@@ -8,9 +8,9 @@ import apsw
 import pytest
 
 import longmind
-from prove.upgrades import checks, tried
+from prove.upgrades import checks, find_problems
 from prove.upgrades.checks import differences
-from prove.upgrades.recordings import Recording
+from prove.upgrades.recordings import RecordedDatabase
 from prove.upgrades.schema import unlike
 
 # What a bad upgrade might do, and the word that the check has to say about it.
@@ -36,8 +36,8 @@ HARM = {
 }
 
 
-def damaged(url: str, statement: str) -> Recording:
-    recording = Recording("v0.1.0", "sqlite")
+def damaged(url: str, statement: str) -> RecordedDatabase:
+    recording = RecordedDatabase("v0.1.0", "sqlite")
     recording.put_into(url)
     connection = apsw.Connection(url.removeprefix("sqlite:///"))
     connection.execute(statement)
@@ -49,14 +49,14 @@ def damaged(url: str, statement: str) -> Recording:
 def test_what_an_upgrade_would_lose_is_noticed(statement: str, word: str, sqlite_url: str) -> None:
     manifest = damaged(sqlite_url, statement).manifest
     with checks.open_now(sqlite_url) as engine:
-        found = checks.lost(engine, manifest) + checks.unwritable(engine, manifest)
+        found = checks.find_lost(engine, manifest) + checks.find_unwritable(engine, manifest)
     assert any(word in each for each in found), found
 
 
 def test_a_job_that_is_not_done_is_noticed(sqlite_url: str) -> None:
     manifest = damaged(sqlite_url, "UPDATE jobs SET due_at = due_at + 1000000000000000").manifest
     with checks.open_now(sqlite_url) as engine:
-        assert "ada's count-words is queued: None" in checks.undone(engine, manifest)
+        assert "ada's count-words is queued: None" in checks.find_undone(engine, manifest)
 
 
 def test_an_erasure_that_takes_too_much_is_noticed(sqlite_url: str) -> None:
@@ -65,7 +65,7 @@ def test_an_erasure_that_takes_too_much_is_noticed(sqlite_url: str) -> None:
         "CREATE TRIGGER too_much AFTER DELETE ON conversations BEGIN DELETE FROM conversations; END",
     )
     with checks.open_now(sqlite_url) as engine:
-        assert any(each.startswith("bob: ") for each in checks.unerased(engine, recording.manifest))
+        assert any(each.startswith("bob: ") for each in checks.find_unerased(engine, recording.manifest))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_schema_that_differs_is_noticed(statement: str, sqlite_url: str, tmp_p
 
 
 def test_a_first_column_that_is_missing_makes_every_claim_about_writing_fail(sqlite_url: str, tmp_path: Path) -> None:
-    recording = Recording("schema-02-first", "sqlite")
+    recording = RecordedDatabase("schema-02-first", "sqlite")
     recording.put_into(sqlite_url)
     fresh = f"sqlite:///{tmp_path}/fresh.db"
     longmind.open(fresh).close()
@@ -96,7 +96,7 @@ def test_a_first_column_that_is_missing_makes_every_claim_about_writing_fail(sql
     connection = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
     connection.execute("ALTER TABLE conversations DROP COLUMN asked_again")
     connection.close()
-    assert sum(bool(found) for found in tried(sqlite_url, recording.manifest, fresh).values()) >= 3
+    assert sum(bool(found) for found in find_problems(sqlite_url, recording.manifest, fresh).values()) >= 3
 
 
 def test_a_difference_is_told_with_its_place() -> None:

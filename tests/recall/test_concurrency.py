@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import longmind
-from harness.crew import Line, Returned, started, started_together
+from harness.crew import Line, ReturnedValue, start_process, start_processes
 from tests.embedder import WordsEmbedder
 from tests.recall.facts import fact, memory_of, texts_of
 
@@ -88,7 +88,7 @@ def test_recall_finds_all_that_is_valid_and_nothing_else_while_two_processes_wri
 
         writers = [(database_url, space_id, number) for number in (1, 2)]
         log: list[Added | Gone] = []
-        with started_together(write_and_tell, writers) as children, ThreadPoolExecutor(THREADS) as threads:
+        with start_processes(write_and_tell, writers) as children, ThreadPoolExecutor(THREADS) as threads:
             asking = [threads.submit(ask_again_and_again, number) for number in range(THREADS)]
             try:
                 for child in children:
@@ -124,7 +124,7 @@ def test_each_write_is_there_for_the_next_call_of_another_process(database_url: 
     with longmind.open(database_url, embedder=WordsEmbedder()) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
-        with started(answer_what_is_found, database_url, space_id) as child:
+        with start_process(answer_what_is_found, database_url, space_id) as child:
             for number in range(30):
                 atom = memory.add_atom(space_id, fact(f"number{number}"))
                 child.say(f"number{number}")
@@ -134,4 +134,4 @@ def test_each_write_is_there_for_the_next_call_of_another_process(database_url: 
                     child.say(f"number{number}")
                     assert child.hear() != [f"number{number}"]
             child.say(None)
-            assert isinstance(child.hear(), Returned)
+            assert isinstance(child.hear(), ReturnedValue)

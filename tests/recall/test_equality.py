@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import longmind
-from harness.crew import Line, started
+from harness.crew import Line, start_process
 from longmind.clock import to_iso, to_micros
 from longmind.memory import Memory
 from longmind.memory.validation import validate_atom
@@ -344,7 +344,7 @@ def test_what_another_process_has_written_is_recalled_like_ones_own(database_url
         ask_about(world, memory)
         clock.advance(60)
         ids = [atom.id for atom in world.atoms[:3]]
-        with started(write_from_elsewhere, database_url, world.space_id, to_iso(clock.now), ids) as child:
+        with start_process(write_from_elsewhere, database_url, world.space_id, to_iso(clock.now), ids) as child:
             cake, tokyo, newer = child.result()
         world.know(cake, plain("apple cake"))
         world.know(tokyo, plain("東京 pear", speaker="Carla"))

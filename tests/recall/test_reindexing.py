@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import longmind
-from harness.crew import Line, started
+from harness.crew import Line, start_process
 from longmind.memory import Memory
 from longmind.providers.embedder import CheckedEmbedder, validate_vectors
 from longmind.recall import embedding_jobs as reindexing
@@ -192,7 +192,7 @@ def reindex_and_tell(line: Line, url: str) -> None:
 
 
 def test_a_change_that_was_killed_in_the_middle_is_taken_up_again(database_url: str, space_id: str) -> None:
-    with started(reindex_and_tell, database_url) as child:
+    with start_process(reindex_and_tell, database_url) as child:
         for _ in range(2):
             assert child.hear() == 256
             child.say("go on")

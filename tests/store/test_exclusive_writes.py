@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import longmind
-from harness.crew import Line, started
+from harness.crew import Line, start_process
 from longmind.store.database import Transaction
 
 LIMITS: dict[str, Any] = {"embedder": None, "busy_timeout_seconds": 0.5, "answer_timeout_seconds": 3.0}
@@ -67,7 +67,7 @@ def test_a_process_that_is_stopped_beside_its_erasure_gives_the_lock_back_and_is
         ada(engine).conversations.create_conversation("daily")
         # The writes of a job stand behind the fence that an erasure holds.
         engine.register_job("begin", lambda run: longmind.Effect(_look, ()))
-        with started(erase_and_be_stopped, postgres_url, *MOMENTS[moment]) as child:
+        with start_process(erase_and_be_stopped, postgres_url, *MOMENTS[moment]) as child:
             pid, locks = child.hear()
             assert locks == 1
             began = time.monotonic()

@@ -9,7 +9,7 @@ import pytest
 
 import longmind
 from longmind.store.queries import make_query
-from prove.scale.plans import OVER_ALL, index_conditions, statements, steps_of, unexpected, whole_reads
+from prove.scale.plans import OVER_ALL, find_unexpected, index_conditions, statements, steps_of, whole_reads
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -21,7 +21,7 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 def test_no_statement_reads_a_whole_table_but_those_that_are_about_all_of_it(engine: longmind.Engine) -> None:
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
-    assert unexpected(whole_reads(engine, scope, seldom=True)) == []
+    assert find_unexpected(whole_reads(engine, scope, seldom=True)) == []
 
 
 def test_what_may_read_a_whole_table_is_the_hosts_work_over_all_users(engine: longmind.Engine) -> None:
@@ -33,7 +33,7 @@ def test_a_statement_without_an_index_is_noticed(engine: longmind.Engine) -> Non
     scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
     planted = "SELECT id FROM conversations WHERE title = :title AND :scope_id IS NOT NULL"
     engine._database.add_queries({"by_title": make_query("by_title", planted, engine._database.engine)})
-    assert unexpected(whole_reads(engine, scope, seldom=True)) == ["by_title reads all of conversations"]
+    assert find_unexpected(whole_reads(engine, scope, seldom=True)) == ["by_title reads all of conversations"]
 
 
 def test_an_erasure_still_finds_the_shared_spaces_of_others(engine: longmind.Engine) -> None:

@@ -15,7 +15,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import longmind
-from harness.crew import Line, started, wait_until
+from harness.crew import Line, start_process, wait_until
 from harness.postgres import PostgresServer
 from longmind.store.postgres.connection import ScopedConnection, Silent
 from longmind.store.postgres.keepalive import client_keepalive, connect_unpooled
@@ -136,7 +136,7 @@ def pass_on_all_but_the_end(line: Line, address: tuple[str, int]) -> None:
 
 def test_a_server_that_stops_in_the_middle_of_what_was_begun_is_not_waited_for_any_longer(tcp_url: str) -> None:
     server = conninfo_to_dict(tcp_url)
-    with started(pass_on_all_but_the_end, (server["host"], int(str(server["port"])))) as between:
+    with start_process(pass_on_all_but_the_end, (server["host"], int(str(server["port"])))) as between:
         url = make_conninfo(tcp_url, port=between.hear())
         with ScopedConnection.connect(url, noting=lambda _: None, autocommit=True) as connection:
             connection.patience = 0.2

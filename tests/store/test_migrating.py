@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 import longmind
-from harness.crew import Line, started, wait_until
+from harness.crew import Line, start_process, wait_until
 from harness.postgres import PostgresServer
 from longmind.store.postgres.migrations import MIGRATION_LOCK
 
@@ -71,7 +71,7 @@ def test_a_database_that_is_up_to_date_is_opened_while_somebody_stands_still(pos
 
 
 def test_a_process_that_is_stopped_while_it_brings_a_database_up_to_date_holds_nobody_up(empty: str) -> None:
-    with started(stop_in_the_middle, empty) as child:
+    with start_process(stop_in_the_middle, empty) as child:
         pid = child.hear()
         began = time.monotonic()
         with longmind.open(empty, embedder=None, answer_timeout_seconds=120.0) as engine:

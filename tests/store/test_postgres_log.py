@@ -8,7 +8,7 @@ from psycopg import sql
 
 import longmind
 from harness.log_watch import secrets_in
-from harness.operation_calls import directly
+from harness.operation_calls import make_direct_call
 from harness.postgres import PostgresServer
 from tests.admin.planted_words import Words, plant
 
@@ -26,7 +26,7 @@ def used(server: PostgresServer, url: str, settings: dict[str, str], user: str =
     before = log.stat().st_size
     with longmind.open(url, embedder=None) as engine:
         context = engine.context(tenant_id="acme", app_id="support", user_id=user)
-        plant(engine, directly(context), user, Words(3))
+        plant(engine, make_direct_call(context), user, Words(3))
     return log.read_bytes()[before:].decode("utf-8", "replace")
 
 

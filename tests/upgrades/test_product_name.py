@@ -17,8 +17,8 @@ import pytest
 import longmind
 from longmind.settings import load_settings
 from prove.upgrades.checks import open_now
-from prove.upgrades.recorder import VERSIONS, dump, is_here, package_in, taken_out
-from prove.upgrades.recordings import Recording, applied, path_of
+from prove.upgrades.recorder import VERSIONS, check_out, dump, is_here, package_in
+from prove.upgrades.recordings import RecordedDatabase, list_applied, path_of
 from prove.upgrades.sample_data import APP, TENANT
 
 FORMER = "v0.2.0"
@@ -35,7 +35,7 @@ def url(request: pytest.FixtureRequest, engine_name: str) -> str:
 
 
 def test_nothing_in_an_upgraded_database_carries_the_former_name(engine_name: str, url: str) -> None:
-    Recording(FORMER, engine_name).put_into(url)
+    RecordedDatabase(FORMER, engine_name).put_into(url)
     open_now(url).close()
     if engine_name == "sqlite":
         connection = apsw.Connection(path_of(url), flags=apsw.SQLITE_OPEN_READONLY)
@@ -49,15 +49,15 @@ def test_nothing_in_an_upgraded_database_carries_the_former_name(engine_name: st
 
 
 def test_a_postgres_database_whose_schema_was_dropped_begins_empty(postgres_url: str) -> None:
-    Recording(FORMER, "postgresql").put_into(postgres_url)
+    RecordedDatabase(FORMER, "postgresql").put_into(postgres_url)
     open_now(postgres_url).close()
-    upgraded = applied(postgres_url)
+    upgraded = list_applied(postgres_url)
     with psycopg.connect(postgres_url) as connection:
         connection.execute("DROP SCHEMA longmind CASCADE")
     with open_now(postgres_url) as engine:
         ctx = engine.context(tenant_id=TENANT, app_id=APP, user_id="ada")
         assert list(ctx.conversations.list_conversations()) == []
-    assert applied(postgres_url) == upgraded
+    assert list_applied(postgres_url) == upgraded
 
 
 STILL_RUNNING = """
@@ -85,7 +85,7 @@ attempt(lambda: version.open(sys.argv[1], embedder=None).close())
 def process_of_former_version(url: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
     if not is_here(VERSIONS[FORMER]):
         pytest.skip("the history is not here")
-    code = taken_out(VERSIONS[FORMER], folder)
+    code = check_out(VERSIONS[FORMER], folder)
     with subprocess.Popen(
         [sys.executable, "-c", STILL_RUNNING, url, package_in(code), TENANT, APP],
         env={**os.environ, "PYTHONPATH": str(code)},
@@ -102,7 +102,7 @@ def process_of_former_version(url: str, folder: Path) -> Iterator[subprocess.Pop
 def test_a_process_of_the_former_version_that_still_runs_does_no_harm(
     engine_name: str, url: str, tmp_path: Path
 ) -> None:
-    Recording(FORMER, engine_name).put_into(url)
+    RecordedDatabase(FORMER, engine_name).put_into(url)
     with process_of_former_version(url, tmp_path / "former") as former:
         assert former.stdout is not None
         assert former.stdin is not None
@@ -131,7 +131,7 @@ def test_the_default_file_of_the_former_version_is_used_until_there_is_another(
     monkeypatch.setenv("HOME", str(tmp_path))
     former = tmp_path / ".recollect" / "recollect.db"
     former.parent.mkdir()
-    Recording(FORMER, "sqlite").put_into(f"sqlite:///{former}")
+    RecordedDatabase(FORMER, "sqlite").put_into(f"sqlite:///{former}")
     (former.parent / "models").mkdir()
     settings = load_settings({}, {})
     assert settings.url == f"sqlite:///{former}"
@@ -144,16 +144,16 @@ def test_the_default_file_of_the_former_version_is_used_until_there_is_another(
 
 
 def test_a_process_of_the_former_version_makes_no_memory_next_to_the_renamed_one(postgres_url: str) -> None:
-    Recording(FORMER, "postgresql").put_into(postgres_url)
+    RecordedDatabase(FORMER, "postgresql").put_into(postgres_url)
     open_now(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         found = connection.execute("SELECT max(version) FROM recollect.recollect_schema").fetchone()
     assert found is not None
-    assert found[0] > max(applied(postgres_url))
+    assert found[0] > max(list_applied(postgres_url))
 
 
 def test_an_export_with_the_former_format_name_is_taken(sqlite_url: str) -> None:
-    export = Recording(FORMER, "sqlite").manifest["users"]["ada"]["export"]
+    export = RecordedDatabase(FORMER, "sqlite").manifest["users"]["ada"]["export"]
     assert export["format"] == "recollect.user"
     with longmind.open(sqlite_url, embedder=None) as engine:
         admin = engine.context(tenant_id=TENANT, app_id=APP, user_id="root", capabilities={"admin"}).admin

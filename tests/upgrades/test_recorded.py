@@ -15,11 +15,11 @@ import pytest
 
 import longmind
 from longmind.store.migrations import load_migrations
-from prove.upgrades import tried
-from prove.upgrades.attacks import killed_in_the_middle, others_wait, refused_when_newer
+from prove.upgrades import find_problems
+from prove.upgrades.attacks import kill_upgrade, open_during_upgrade, open_newer_schema
 from prove.upgrades.checks import open_now
 from prove.upgrades.recorder import RECORDED, ROOT, VERSIONS
-from prove.upgrades.recordings import Recording, applied
+from prove.upgrades.recordings import RecordedDatabase, list_applied
 
 OLDEST, RELEASED, RENAMED = "schema-02-first", "v0.1.0", "v0.2.0"
 # In an ordinary run PostgreSQL has the ends and the middle of the history; the slow run has all of it.
@@ -57,16 +57,16 @@ def fresh(request: pytest.FixtureRequest, engine_name: str, tmp_path: Path) -> I
 def test_a_database_of_an_earlier_version_has_everything_and_goes_on(
     engine_name: str, version: str, url: str, fresh: str
 ) -> None:
-    recording = Recording(version, engine_name)
+    recording = RecordedDatabase(version, engine_name)
     recording.put_into(url)
-    problems = tried(url, recording.manifest, fresh)
+    problems = find_problems(url, recording.manifest, fresh)
     assert {claim: found for claim, found in problems.items() if found} == {}
     assert len(problems) == 7
 
 
-@pytest.mark.parametrize("attack", [killed_in_the_middle, others_wait, refused_when_newer])
+@pytest.mark.parametrize("attack", [kill_upgrade, open_during_upgrade, open_newer_schema])
 def test_an_attack_on_the_moment_of_upgrading_does_no_harm(attack, engine_name: str, url: str) -> None:
-    Recording("schema-14", engine_name).put_into(url)
+    RecordedDatabase("schema-14", engine_name).put_into(url)
     assert attack(url) == []
 
 
@@ -91,7 +91,7 @@ def test_an_older_file_that_cannot_be_written_says_what_to_do() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         path = Path(folder) / "memory.db"
-        Recording(RELEASED, "sqlite").put_into(f"sqlite:///{path}")
+        RecordedDatabase(RELEASED, "sqlite").put_into(f"sqlite:///{path}")
         path.chmod(0o444)
         before = path.read_bytes()
         answer = subprocess.run(
@@ -103,25 +103,25 @@ def test_an_older_file_that_cannot_be_written_says_what_to_do() -> None:
 
 
 def test_an_older_database_on_a_replica_says_what_to_do(postgres_url: str) -> None:
-    Recording(RELEASED, "postgresql").put_into(postgres_url)
+    RecordedDatabase(RELEASED, "postgresql").put_into(postgres_url)
     newest = load_migrations("postgres")[-1].version
     read_only = f"{postgres_url}&options=-c%20default_transaction_read_only%3Don"
     with pytest.raises(longmind.StoreReadOnly, match=f"version 19, this Longmind needs {newest}") as caught:
         longmind.open(read_only)
     assert "longmind migrate apply" in caught.value.hint
-    assert applied(postgres_url)[-1] == 19
+    assert list_applied(postgres_url)[-1] == 19
     longmind.open(postgres_url).close()
     longmind.open(read_only).close()
 
 
 def test_an_upgrade_that_fails_half_way_leaves_the_version_it_began_with(sqlite_url: str) -> None:
-    Recording("schema-08", "sqlite").put_into(sqlite_url)
+    RecordedDatabase("schema-08", "sqlite").put_into(sqlite_url)
     connection = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
     connection.execute("CREATE TABLE blocks (in_the_way TEXT)")
     connection.close()
     with pytest.raises(longmind.StoreError, match="blocks"):
         open_now(sqlite_url)
-    assert applied(sqlite_url) == list(range(1, 9))
+    assert list_applied(sqlite_url) == list(range(1, 9))
 
 
 def test_every_recording_is_small_and_tells_nothing_of_the_machine_it_was_made_on() -> None:
@@ -135,7 +135,7 @@ def test_every_recording_is_small_and_tells_nothing_of_the_machine_it_was_made_o
 def test_every_recording_holds_what_its_version_could_keep() -> None:
     for version in VERSIONS:
         for engine in ("sqlite", "postgresql"):
-            seen = Recording(version, engine).manifest["users"]["ada"]
+            seen = RecordedDatabase(version, engine).manifest["users"]["ada"]
             assert len(seen["conversations"]) >= 3
             assert [len(messages) for messages in seen["messages"].values()].count(7) == 1
             schema = {RELEASED: 19, RENAMED: 23}.get(version) or int(version.split("-")[1])

@@ -23,15 +23,15 @@ class RegisterModel:
     def step(self, state: Register, operation: Operation) -> Register | Impossible:
         match operation.name:
             case "get":
-                return _seen(state, operation.answer)
+                return _observe(state, operation.answer)
             case "update":
-                return _updated(state, operation)
+                return _apply_update(state, operation)
             case "delete":
-                return _deleted(state, operation)
+                return _apply_delete(state, operation)
         raise ValueError(operation.name)
 
 
-def _seen(state: Register, shown: Any) -> Register | Impossible:
+def _observe(state: Register, shown: Any) -> Register | Impossible:
     """The state in the light of what somebody was shown: an instant that nobody had heard of is known then."""
     content, instant, version = state
     if shown is None:
@@ -41,7 +41,7 @@ def _seen(state: Register, shown: Any) -> Register | Impossible:
     return (content, shown[1], version)
 
 
-def _updated(state: Register, operation: Operation) -> Register | Impossible:
+def _apply_update(state: Register, operation: Operation) -> Register | Impossible:
     content, instant, version = state
     expected, new = operation.given
     # Who expects an instant has been shown it, so that one which nobody has heard of is not what is expected.
@@ -50,14 +50,14 @@ def _updated(state: Register, operation: Operation) -> Register | Impossible:
         return (new, None, version + 1) if fits else IMPOSSIBLE
     outcome, told = operation.answer
     if outcome == "conflict":
-        return IMPOSSIBLE if fits else _seen(state, told)
+        return IMPOSSIBLE if fits else _observe(state, told)
     written, number = told
     if not fits or number != version + 1 or (instant is not None and written <= instant):
         return IMPOSSIBLE
     return (new, written, number)
 
 
-def _deleted(state: Register, operation: Operation) -> Register | Impossible:
+def _apply_delete(state: Register, operation: Operation) -> Register | Impossible:
     content, instant, version = state
     expected = operation.given
     fits = content is not None and (expected is None or instant == expected)
@@ -66,7 +66,7 @@ def _deleted(state: Register, operation: Operation) -> Register | Impossible:
     outcome, told = operation.answer
     if outcome == "missing":
         return state if content is None else IMPOSSIBLE
-    return _seen(state, told) if content is not None and not fits else IMPOSSIBLE
+    return _observe(state, told) if content is not None and not fits else IMPOSSIBLE
 
 
 class Blocks:
@@ -89,7 +89,7 @@ class Blocks:
         blocks = player.context().blocks
 
         def get() -> Any:
-            player.known[name] = _shown(blocks.get("archival", agent_id=name))
+            player.known[name] = _to_reading(blocks.get("archival", agent_id=name))
             return player.known[name]
 
         player.client.do(f"block {name}", "get", None, get)
@@ -103,9 +103,9 @@ class Blocks:
             try:
                 written = blocks.update("archival", content, read and _instant(read), agent_id=name)
             except longmind.BlockConflict as conflict:
-                player.known[name] = _shown(conflict.current)
+                player.known[name] = _to_reading(conflict.current)
                 return ["conflict", player.known[name]]
-            player.known[name] = _shown(written)
+            player.known[name] = _to_reading(written)
             return ["ok", player.known[name][1:]]
 
         player.client.do(f"block {name}", "update", [read and read[1], content], update)
@@ -120,13 +120,13 @@ class Blocks:
             except longmind.NotFound:
                 return ["missing", None]
             except longmind.BlockConflict as conflict:
-                return ["conflict", _shown(conflict.current)]
+                return ["conflict", _to_reading(conflict.current)]
             return ["ok", None]
 
         player.client.do(f"block {name}", "delete", read and read[1], delete)
 
 
-def _shown(block: longmind.Block | None) -> Any:
+def _to_reading(block: longmind.Block | None) -> Any:
     return None if block is None else [block.content, to_micros(block.updated_at), block.version]
 
 

@@ -16,13 +16,13 @@ _KEYS = 6
 _CLOSED = ["closed", "conversation"]
 
 
-class Row(NamedTuple):
+class TalkRow(NamedTuple):
     text: str
     asked: int
     """The place of the user's message that it answers; its own if it is one."""
 
 
-class Used(NamedTuple):
+class UsedKey(NamedTuple):
     """A key that was used, with the message that it stands for."""
 
     key: str
@@ -33,20 +33,20 @@ class Used(NamedTuple):
 
 
 class Talk(NamedTuple):
-    rows: tuple[Row, ...] = ()
-    used: frozenset[Used] = frozenset()
+    rows: tuple[TalkRow, ...] = ()
+    used: frozenset[UsedKey] = frozenset()
     closed: bool = False
 
-    def of_key(self, key: str | None) -> Used | None:
+    def find_key(self, key: str | None) -> UsedKey | None:
         return next((used for used in self.used if used.key == key), None)
 
-    def asking(self, key: str | None, text: str, id: str | None) -> Talk:
+    def add_question(self, key: str | None, text: str, id: str | None) -> Talk:
         place = len(self.rows) + 1
-        used = self.used if key is None else self.used | {Used(key, text, place, id)}
-        return self._replace(rows=(*self.rows, Row(text, place)), used=used)
+        used = self.used if key is None else self.used | {UsedKey(key, text, place, id)}
+        return self._replace(rows=(*self.rows, TalkRow(text, place)), used=used)
 
-    def answering(self, asked: int, text: str) -> Talk:
-        return self._replace(rows=(*self.rows, Row(text, asked)))
+    def add_answer(self, asked: int, text: str) -> Talk:
+        return self._replace(rows=(*self.rows, TalkRow(text, asked)))
 
     def attempts(self, asked: int) -> int:
         return sum(row.asked == asked for row in self.rows) - 1
@@ -64,15 +64,17 @@ class TalkModel:
             case "close":
                 return state._replace(closed=True)
             case "answer":
-                return _answered(state, operation, *operation.given)
+                return _apply_answer(state, operation, *operation.given)
         key, text, *answers = operation.given
-        return _asked(state, operation, key, text, answers)
+        return _apply_question(state, operation, key, text, answers)
 
 
-def _asked(state: Talk, operation: Operation, key: str | None, text: str, answers: list[str]) -> Talk | Impossible:
+def _apply_question(
+    state: Talk, operation: Operation, key: str | None, text: str, answers: list[str]
+) -> Talk | Impossible:
     """A user's message, or the one of the same key; with its answer beside it if there is one."""
     outcome, told = operation.answer if operation.known else ("unknown", None)
-    used = state.of_key(key)
+    used = state.find_key(key)
     if outcome == "mismatch":
         return state if used is not None and used.text != text else IMPOSSIBLE
     if used is not None and used.text != text:
@@ -83,32 +85,32 @@ def _asked(state: Talk, operation: Operation, key: str | None, text: str, answer
         return state if outcome == "closed" and refused else IMPOSSIBLE
     id = told[1] if told else None
     if used is None:
-        after, sequence, replayed = state.asking(key, text, id), len(state.rows) + 1, False
+        after, sequence, replayed = state.add_question(key, text, id), len(state.rows) + 1, False
     else:
-        after, sequence, replayed = _recognised(state, used, id), used.sequence, True
+        after, sequence, replayed = _learn_id(state, used, id), used.sequence, True
         if used.id is not None and id not in (None, used.id):
             return IMPOSSIBLE
     if told and tuple(told[:3]) != (sequence, id, replayed):
         return IMPOSSIBLE
     for answer in answers:
-        after = after.answering(sequence, answer)
+        after = after.add_answer(sequence, answer)
         if told and tuple(told[3:]) != (len(after.rows), after.attempts(sequence)):
             return IMPOSSIBLE
     return after
 
 
-def _recognised(state: Talk, used: Used, id: str | None) -> Talk:
+def _learn_id(state: Talk, used: UsedKey, id: str | None) -> Talk:
     if id is None or used.id is not None:
         return state
     return state._replace(used=state.used - {used} | {used._replace(id=id)})
 
 
-def _answered(state: Talk, operation: Operation, key: str | None, text: str, answer: str) -> Talk | Impossible:
+def _apply_answer(state: Talk, operation: Operation, key: str | None, text: str, answer: str) -> Talk | Impossible:
     if operation.refusal == "closed":
         return state if state.closed else IMPOSSIBLE
     if state.closed or (asked := _place_of(state, key, text)) is None:
         return IMPOSSIBLE
-    after = state.answering(asked, answer)
+    after = state.add_answer(asked, answer)
     told = (len(after.rows), after.attempts(asked))
     return after if not operation.known or operation.answer == told else IMPOSSIBLE
 
@@ -116,7 +118,7 @@ def _answered(state: Talk, operation: Operation, key: str | None, text: str, ans
 def _place_of(state: Talk, key: str | None, text: str) -> int | None:
     """Where a user's message stands: that of the key, or the only one that says this."""
     if key is not None:
-        used = state.of_key(key)
+        used = state.find_key(key)
         return used.sequence if used else None
     return next((row.asked for row in state.rows if row.text == text), None)
 
@@ -146,7 +148,7 @@ class Conversations:
 
     def look(self, player: Player, name: str, limit: int = 1000) -> None:
         talks = player.context().conversations
-        player.client.do(name, "read", limit, lambda: [_told(row) for row in talks.get_messages(name, limit=limit)])
+        player.client.do(name, "read", limit, lambda: [_to_pair(row) for row in talks.get_messages(name, limit=limit)])
 
     def _say(self, player: Player, name: str, key: str | None, text: str) -> None:
         talks = player.context().conversations
@@ -186,15 +188,15 @@ class Conversations:
         except longmind.StoreError:
             return
         if outcome != "ok":
-            client.told(asking, [outcome, done])
+            client.note_answer(asking, [outcome, done])
             return
         asked, *answers = done.appended_messages
         # Without an instant the model was not asked, since what was said before could not be read.
-        client.told(asking, ["ok", [asked.sequence, _identity(asked), asked.replayed]], asked_at or None)
+        client.note_answer(asking, ["ok", [asked.sequence, _identity(asked), asked.replayed]], asked_at or None)
         if answers:
-            client.told(answering, [answers[0].sequence, answers[0].attempt])
+            client.note_answer(answering, [answers[0].sequence, answers[0].attempt])
         elif answering and "is closed" in (done.error or ""):
-            client.told(answering, _CLOSED)
+            client.note_answer(answering, _CLOSED)
 
 
 def _close(player: Player, name: str) -> str:
@@ -215,5 +217,5 @@ def _identity(message: longmind.Message) -> str:
     return f"{message.id} {message.turn_id}"
 
 
-def _told(message: longmind.Message) -> list[Any]:
+def _to_pair(message: longmind.Message) -> list[Any]:
     return [message.sequence, message.text]

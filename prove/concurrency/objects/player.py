@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import longmind
-from prove.concurrency.history import Client
+from prove.concurrency.history import RecordingClient
 from prove.concurrency.linearizable import Model
 
 
@@ -15,7 +15,7 @@ from prove.concurrency.linearizable import Model
 class Player:
     """A client at play: it has an engine with other clients of its process, and dice of its own."""
 
-    client: Client
+    client: RecordingClient
     engine: longmind.Engine
     dice: random.Random
     known: dict[str, Any]

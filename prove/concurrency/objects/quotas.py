@@ -41,13 +41,13 @@ class SessionModel:
         if operation.name == "brief":
             told = (tuple(sorted(state.live)), len(state.live | state.hidden))
             return state if operation.answer == told else IMPOSSIBLE
-        after, why_not = _done(state, operation)
+        after, why_not = _apply(state, operation)
         if not operation.known:
             return IMPOSSIBLE if why_not else after
         return (state if why_not else after) if operation.answer == (why_not or "done") else IMPOSSIBLE
 
 
-def _done(state: Session, operation: Operation) -> tuple[Session, str | None]:
+def _apply(state: Session, operation: Operation) -> tuple[Session, str | None]:
     """The session after something was done, and why it cannot be done if it cannot."""
     match operation.name:
         case "store":
@@ -163,7 +163,7 @@ class Spending:
         most = player.dice.randrange(20, 200)
         if player.client.do(name, "reserve", most, lambda: budget.reserve(CallCost(most, None))):
             cost = player.dice.randrange(most + 1)
-            player.client.do(name, "settle", cost - most, lambda: _settled(budget, most, cost))
+            player.client.do(name, "settle", cost - most, lambda: _settle(budget, most, cost))
 
     def look(self, player: Player, name: str) -> None:
         scope = player.engine.context(tenant_id="acme", app_id=name, user_id="ada").scope
@@ -179,5 +179,5 @@ class Spending:
         return TenantBudget(engine._database, scope, engine.settings, engine._clock)
 
 
-def _settled(budget: TenantBudget, most: int, cost: int) -> None:
+def _settle(budget: TenantBudget, most: int, cost: int) -> None:
     budget.settle(CallCost(most, None), CallCost(cost, None))

@@ -13,41 +13,41 @@ _WORD = "lantern"
 _MOST = 200
 
 
-class Kept(NamedTuple):
+class SpaceContent(NamedTuple):
     live: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
     """What was superseded, and is still there."""
 
 
-class KeptModel:
-    initial = Kept()
+class SpaceModel:
+    initial = SpaceContent()
     reads = frozenset({"recall"})
 
-    def step(self, state: Kept, operation: Operation) -> Kept | Impossible:
+    def step(self, state: SpaceContent, operation: Operation) -> SpaceContent | Impossible:
         if operation.name == "recall":
             return state if operation.answer == tuple(sorted(state.live)) else IMPOSSIBLE
-        after, why_not = _written(state, operation)
+        after, why_not = _apply_write(state, operation)
         if not operation.known:
             return IMPOSSIBLE if why_not else after
         return (state if why_not else after) if operation.answer == (why_not or "done") else IMPOSSIBLE
 
 
-def _written(state: Kept, operation: Operation) -> tuple[Kept, str | None]:
+def _apply_write(state: SpaceContent, operation: Operation) -> tuple[SpaceContent, str | None]:
     """What is kept after something was written, and why it cannot be if it cannot."""
     if operation.name == "add":
         return state._replace(live=state.live | {operation.given}), None
     if operation.name == "delete":
         there = operation.given in state.live | state.hidden
         gone = {operation.given}
-        return Kept(state.live - gone, state.hidden - gone), None if there else "missing"
+        return SpaceContent(state.live - gone, state.hidden - gone), None if there else "missing"
     old, new = operation.given
-    after = Kept(state.live - {old} | {new}, state.hidden | {old})
+    after = SpaceContent(state.live - {old} | {new}, state.hidden | {old})
     return after, None if old in state.live else "conflict" if old in state.hidden else "missing"
 
 
 class Recalls:
     claim = "recall in any process shows what is written, and not what was superseded or deleted"
-    model = KeptModel()
+    model = SpaceModel()
 
     def prepare(self, ctx: longmind.Context) -> list[str]:
         return [ctx.memory.create_memory_space(f"space {number}").id for number in range(2)]

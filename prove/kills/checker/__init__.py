@@ -14,14 +14,14 @@ import longmind
 from prove.kills import journal
 from prove.kills.checker import access, blocks, conversations, events, memory, sleep_time
 from prove.kills.checker.copies import Copy, was_copied, wrong_copies
-from prove.kills.checker.database import begun_again, wrong_tables
+from prove.kills.checker.database import count_restarted_jobs, wrong_tables
 from prove.kills.checker.era import Era, eras
 from prove.kills.checker.files import wrong_bytes, wrong_mirror
-from prove.kills.checker.observation import Seen
+from prove.kills.checker.observation import Observation
 from prove.kills.journal import History
 from prove.kills.steps.copies import copy_of
 
-__all__ = ["begun_again", "problems"]
+__all__ = ["count_restarted_jobs", "problems"]
 
 _OF_AN_ERA = (
     conversations.wrong_conversations,
@@ -49,12 +49,12 @@ def problems(engine: longmind.Engine, folder: Path, users: Sequence[str]) -> Ite
     histories = {user: journal.read(folder, user) for user in users}
     possible = {user: eras(each, late_commits=not url.startswith("sqlite")) for user, each in histories.items()}
     with longmind.open(url, embedder="none") as words_alone:
-        seen = {user: Seen(engine, words_alone, user) for user in users}
+        seen = {user: Observation(engine, words_alone, user) for user in users}
         for user in users:
-            for problem in _of_user(histories[user], possible[user], seen[user]):
+            for problem in _find_user_problems(histories[user], possible[user], seen[user]):
                 yield f"{user}: {problem}"
         copied = [
-            Copy(history, Seen(engine, words_alone, copy_of(history.user)), folder)
+            Copy(history, Observation(engine, words_alone, copy_of(history.user)), folder)
             for history in histories.values()
             if was_copied(history)
         ]
@@ -68,7 +68,7 @@ def problems(engine: longmind.Engine, folder: Path, users: Sequence[str]) -> Ite
     yield from wrong_bytes(url, histories)
 
 
-def _of_user(history: History, possible: Sequence[Era], seen: Seen) -> Iterator[str]:
+def _find_user_problems(history: History, possible: Sequence[Era], seen: Observation) -> Iterator[str]:
     """What is wrong in the era that fits best: when an erasure was not answered, it may have happened or not."""
     found = ([*chain.from_iterable(wrong(era, seen) for wrong in _OF_AN_ERA)] for era in possible)
     yield from min(found, key=len)
@@ -77,7 +77,7 @@ def _of_user(history: History, possible: Sequence[Era], seen: Seen) -> Iterator[
     yield from access.wrong_erased_keys(history, seen)
 
 
-def _wrong_changes(engine: longmind.Engine, seen: Sequence[Seen]) -> Iterator[str]:
+def _wrong_changes(engine: longmind.Engine, seen: Sequence[Observation]) -> Iterator[str]:
     """Whoever follows the changes is told of each message once, and of nothing that is not there."""
     told: list[str] = []
     cursors = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import longmind
 from longmind import AccessKey
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.observation import Seen
+from prove.kills.checker.observation import Observation
 from prove.kills.journal import Entry, History, State
 from prove.kills.steps.access import READERS
 from prove.kills.transports import APP, TENANT
@@ -18,10 +18,10 @@ Grant = tuple[str, str]
 _EVERYBODY = "*"
 
 
-def wrong_grants(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_grants(era: Era, seen: Observation) -> Iterator[str]:
     """A grant is there when it was given last, and with it what its reader sees and what the ledger tells."""
     asked: dict[Grant, list[Entry]] = defaultdict(list)
-    for entry in era.of("grant", "revoke"):
+    for entry in era.select("grant", "revoke"):
         if entry.state != "refused":
             asked[entry.given["space"], entry.given["reader"]].append(entry)
     rows = [each for each in seen.export["grants"] if each["ownerId"] == era.user]
@@ -32,7 +32,7 @@ def wrong_grants(era: Era, seen: Seen) -> Iterator[str]:
         if (grant in there) not in _possible(asked[grant]) and not (era.late and not asked[grant]):
             states = [(each.operation, each.number, each.state) for each in asked[grant]]
             yield f"grant {grant} is {'there' if grant in there else 'not there'} after {states}"
-        kept = _kept_since(asked[grant])
+        kept = _find_grant_time(asked[grant])
         if kept is not None and there.get(grant, kept) != kept:
             yield f"grant {grant} was given at {kept} and says {there[grant]}"
     yield from _wrong_telling(seen, set(there))
@@ -47,13 +47,13 @@ def _possible(asked: list[Entry]) -> set[bool]:
     return possible
 
 
-def _kept_since(asked: list[Entry]) -> str | None:
+def _find_grant_time(asked: list[Entry]) -> str | None:
     """When a grant says that it was given: who has it keeps it as it is."""
     last = asked[-1] if asked else None
     return last.answer["created_at"] if last is not None and last.operation == "grant" and last.answer else None
 
 
-def _wrong_telling(seen: Seen, there: set[Grant]) -> Iterator[str]:
+def _wrong_telling(seen: Observation, there: set[Grant]) -> Iterator[str]:
     """Each change was told once: given and taken back take turns, and the last that was told is what is there."""
     told: dict[Grant, list[str]] = defaultdict(list)
     for event in seen.export["events"]:
@@ -65,7 +65,7 @@ def _wrong_telling(seen: Seen, there: set[Grant]) -> Iterator[str]:
             yield f"of grant {grant} was told {told[grant]}, and it is {'there' if grant in there else 'not there'}"
 
 
-def _wrong_reading(seen: Seen, there: set[Grant]) -> Iterator[str]:
+def _wrong_reading(seen: Observation, there: set[Grant]) -> Iterator[str]:
     for reader in READERS:
         if reader == _EVERYBODY:
             continue
@@ -76,16 +76,16 @@ def _wrong_reading(seen: Seen, there: set[Grant]) -> Iterator[str]:
             yield f"{reader} finds the spaces {sorted(found)}, and may read {sorted(granted)}"
 
 
-def wrong_keys(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_keys(era: Era, seen: Observation) -> Iterator[str]:
     """A key is there once, and opens until it is revoked."""
     keys = [key for key in seen.engine.keys.list(tenant_id=TENANT, app_id=APP) if key.user_id == era.user]
-    if not keys and any(entry.state == "lost" for entry in era.of("erase")):
+    if not keys and any(entry.state == "lost" for entry in era.select("erase")):
         # Keys go before all of the rest, so that an erasure that broke off may have come so far.
         return
     names = Counter(key.name for key in keys)
     by_id = {key.id: key for key in keys}
-    made = {f"{era.user}n{entry.number}": entry for entry in era.of("key")}
-    revoked = {entry.given["ends"]: entry for entry in era.of("key_revoke") if entry.state != "refused"}
+    made = {f"{era.user}n{entry.number}": entry for entry in era.select("key")}
+    revoked = {entry.given["ends"]: entry for entry in era.select("key_revoke") if entry.state != "refused"}
     for name, entry in made.items():
         yield from times_wrong(entry, "the key", names[name])
         if entry.answer is None:
@@ -99,7 +99,7 @@ def wrong_keys(era: Era, seen: Seen) -> Iterator[str]:
         yield f"nobody has made the keys {sorted(others)}"
 
 
-def _wrong_key(seen: Seen, made: Entry, key: AccessKey, revoked: Entry | None) -> Iterator[str]:
+def _wrong_key(seen: Observation, made: Entry, key: AccessKey, revoked: Entry | None) -> Iterator[str]:
     state: State | None = None if revoked is None else revoked.state
     if (state == "done") > (key.revoked_at is not None):
         yield f"key {made.number} was revoked and is not"
@@ -111,7 +111,7 @@ def _wrong_key(seen: Seen, made: Entry, key: AccessKey, revoked: Entry | None) -
         yield f"key {made.number} opens although it is revoked, or does not although it is not"
 
 
-def wrong_erased_keys(history: History, seen: Seen) -> Iterator[str]:
+def wrong_erased_keys(history: History, seen: Observation) -> Iterator[str]:
     """With a user who was erased, their keys open nothing any more."""
     erased = [entry.number for entry in history.entries if entry.operation == "erase" and entry.state == "done"]
     for entry in history.entries:
@@ -119,7 +119,7 @@ def wrong_erased_keys(history: History, seen: Seen) -> Iterator[str]:
             yield f"key {entry.number} opens, and its user was erased since"
 
 
-def _opens(seen: Seen, made: Entry) -> bool:
+def _opens(seen: Observation, made: Entry) -> bool:
     assert made.answer is not None
     try:
         return seen.engine.keys.check(made.answer["token"]).user_id == seen.user

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from prove.kills.checker.era import Era
-from prove.kills.checker.observation import Seen, mark_of
+from prove.kills.checker.observation import Observation, mark_of
 from prove.kills.journal import Entry
 from prove.kills.steps.step import SLEEPER
 from prove.kills.workload import session_of
@@ -18,9 +18,9 @@ KEPT = 100
 Place = tuple[str, str | None]
 
 
-def wrong_blocks(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_blocks(era: Era, seen: Observation) -> Iterator[str]:
     writes: dict[Place, list[Entry]] = defaultdict(list)
-    for entry in era.of("block", "block_delete"):
+    for entry in era.select("block", "block_delete"):
         place = entry.given["place"]
         if entry.state != "refused":
             writes[place["block_type"], place["agent_id"]].append(entry)
@@ -83,7 +83,7 @@ _COUNTED = {"stores": ("store", "replace"), "supersedes": ("replace",), "deletes
 _AUDITED = {"stores": "tool.invoke.memory_store", "deletes": "tool.invoke.memory_delete"}
 
 
-def wrong_quotas(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_quotas(era: Era, seen: Observation) -> Iterator[str]:
     """What each session has used is what it has done, and what its audit says."""
     counted = {each["sessionId"]: each for each in seen.export["quotas"]}
     if len(counted) != len(seen.export["quotas"]):
@@ -97,7 +97,7 @@ def wrong_quotas(era: Era, seen: Seen) -> Iterator[str]:
     for session in sorted(sessions):
         for counter, operations in _COUNTED.items():
             used = counted.get(session, {}).get(counter, 0)
-            of_session = [each for each in era.of(*operations) if session_of(each.number) == session]
+            of_session = [each for each in era.select(*operations) if session_of(each.number) == session]
             sure = sum(each.state == "done" for each in of_session)
             lost = sum(each.state == "lost" for each in of_session) + len(era.late)
             if not sure <= used <= sure + lost:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from longmind import Message
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.observation import Seen, mark_of
+from prove.kills.checker.observation import Observation, mark_of
 from prove.kills.journal import Entry
 from prove.kills.steps.conversations import BOUND
 
@@ -17,10 +17,10 @@ _RUN = {"run": ["assistant", "tool", "assistant"], "run_served": ["assistant"]}
 """Whose the rows of an answer are: of one that was run with a tool, and of one that a server has run."""
 
 
-def wrong_conversations(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_conversations(era: Era, seen: Observation) -> Iterator[str]:
     titles = Counter(each.title for each in seen.conversations)
     by_id = {each.id: each for each in seen.conversations}
-    for entry in era.of("create"):
+    for entry in era.select("create"):
         yield from times_wrong(entry, "the conversation", titles[f"{era.user}n{entry.number}"])
         if entry.answer and entry.answer["id"] not in by_id:
             yield f"conversation {entry.answer['id']} of create {entry.number} is not there"
@@ -31,9 +31,9 @@ def wrong_conversations(era: Era, seen: Seen) -> Iterator[str]:
             yield f"conversation {conversation.id} has gaps: {[row.sequence for row in rows]}"
 
 
-def _wrong_closes(era: Era, seen: Seen) -> Iterator[str]:
+def _wrong_closes(era: Era, seen: Observation) -> Iterator[str]:
     closes: dict[str, set[str]] = defaultdict(set)
-    for entry in era.of("close"):
+    for entry in era.select("close"):
         closes[entry.given["conversation_id"]].add(entry.state)
     for conversation in seen.conversations:
         states = closes[conversation.id]
@@ -43,7 +43,7 @@ def _wrong_closes(era: Era, seen: Seen) -> Iterator[str]:
             yield f"conversation {conversation.id} is closed and nobody has closed it"
 
 
-def wrong_messages(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_messages(era: Era, seen: Observation) -> Iterator[str]:
     rows: dict[int, list[Message]] = defaultdict(list)
     for conversation in seen.messages.values():
         for row in conversation:
@@ -52,7 +52,7 @@ def wrong_messages(era: Era, seen: Seen) -> Iterator[str]:
                 yield f"message {row.id} is of nobody: {row.text!r}"
             else:
                 rows[number].append(row)
-    for entry in era.of(*_WRONG):
+    for entry in era.select(*_WRONG):
         found = rows[entry.number]
         yield from _WRONG[entry.operation](entry, found)
         if any(row.conversation_id != entry.given["conversation_id"] for row in found):
@@ -122,12 +122,12 @@ _WRONG = {
 }
 
 
-def wrong_summaries(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_summaries(era: Era, seen: Observation) -> Iterator[str]:
     made: dict[str, list[int]] = defaultdict(list)
     for summary in seen.export["summaries"]:
         made[summary["conversationId"]].append(summary["untilSeq"])
     told: dict[str, int] = defaultdict(int)
-    for entry in era.of("summary"):
+    for entry in era.select("summary"):
         if entry.answer:
             told[entry.given["conversation_id"]] = max(told[entry.given["conversation_id"]], entry.answer["until"])
     for conversation in seen.conversations:
@@ -140,7 +140,7 @@ def wrong_summaries(era: Era, seen: Seen) -> Iterator[str]:
         yield f"there are summaries of conversations that are not there: {sorted(made)}"
 
 
-def wrong_extraction(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_extraction(era: Era, seen: Observation) -> Iterator[str]:
     """What the user said in a bound conversation is learned once: by its end at the latest, and never twice."""
     learned: dict[str, list[str]] = defaultdict(list)
     for atom in seen.atoms.get(seen.daily or "", []):

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from prove.kills.checker.observation import Seen
+from prove.kills.checker.observation import Observation
 from prove.kills.journal import Entry, History
 from prove.kills.steps.copies import template
 
@@ -25,7 +25,7 @@ class Copy:
     """One that somebody has brought in, and removed, again and again."""
 
     history: History
-    seen: Seen
+    seen: Observation
     folder: Path
 
     @cached_property
@@ -37,7 +37,7 @@ class Copy:
         """Whose export may be there; None is that of nobody."""
         possible: set[str | None] = {None}
         for entry in self.entries:
-            possible = _after(possible, entry)
+            possible = _apply_entry(possible, entry)
         return possible
 
     @property
@@ -54,7 +54,7 @@ def _entries(history: History) -> list[Entry]:
     return [each for each in history.entries if each.operation in (*_IMPORTS, "remove_copy")]
 
 
-def _after(possible: set[str | None], entry: Entry) -> set[str | None]:
+def _apply_entry(possible: set[str | None], entry: Entry) -> set[str | None]:
     if entry.operation == "remove_copy":
         return {None} if entry.state == "done" else possible | {None}
     export = entry.given["export"]
@@ -69,10 +69,16 @@ def wrong_copies(copy: Copy) -> Iterator[str]:
     yield from _wrong_answers(copy)
     told = copy.sections
     nothing = not any(told.values())
-    is_there = None if nothing else next((name for name in copy.possible if name and told == _of(copy, name)), "torn")
+    is_there = (
+        None
+        if nothing
+        else next((name for name in copy.possible if name and told == _read_sections(copy, name)), "torn")
+    )
     if is_there not in copy.possible:
         differing = [
-            name for name in told if not nothing and all(told[name] != _of(copy, each)[name] for each in _names(copy))
+            name
+            for name in told
+            if not nothing and all(told[name] != _read_sections(copy, each)[name] for each in _names(copy))
         ]
         yield f"of a copy there is {is_there} ({', '.join(differing)}), and it may be {sorted(map(str, copy.possible))}"
     elif is_there is not None:
@@ -95,7 +101,7 @@ def _wrong_answers(copy: Copy) -> Iterator[str]:
                 yield f"{entry.operation} {entry.number} was done over {possible}"
             if entry.answer and entry.answer["new"] not in _right_counts(copy, entry, possible):
                 yield f"{entry.operation} {entry.number} has brought in {entry.answer['new']} rows onto {possible}"
-        possible = _after(possible, entry)
+        possible = _apply_entry(possible, entry)
 
 
 def _right_counts(copy: Copy, entry: Entry, possible: set[str | None]) -> set[int]:
@@ -106,12 +112,12 @@ def _right_counts(copy: Copy, entry: Entry, possible: set[str | None]) -> set[in
 
 def _wrong_recall(copy: Copy) -> Iterator[str]:
     for atom in (copy.seen.export["atoms"][0], copy.seen.export["atoms"][-1]):
-        for way, found in copy.seen.recalled_by(atom["memorySpaceId"], atom["text"]).items():
+        for way, found in copy.seen.recall_texts(atom["memorySpaceId"], atom["text"]).items():
             if atom["id"] not in found:
                 yield f"{way} does not find {atom['text']!r} of a copy"
 
 
-def _of(copy: Copy, name: str) -> dict[str, Any]:
+def _read_sections(copy: Copy, name: str) -> dict[str, Any]:
     return _plain_sections(_document(template(copy.folder, name)))
 
 
@@ -129,10 +135,10 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def _plain_sections(document: dict[str, Any]) -> dict[str, Any]:
-    return {name: _without_owner(told) for name, told in document.items() if name not in _NOT_BROUGHT}
+    return {name: _remove_owner(told) for name, told in document.items() if name not in _NOT_BROUGHT}
 
 
-def _without_owner(told: Any) -> Any:
+def _remove_owner(told: Any) -> Any:
     if isinstance(told, dict):
-        return {name: _without_owner(each) for name, each in told.items() if name not in _WHOSE}
-    return [_without_owner(each) for each in told] if isinstance(told, list) else told
+        return {name: _remove_owner(each) for name, each in told.items() if name not in _WHOSE}
+    return [_remove_owner(each) for each in told] if isinstance(told, list) else told

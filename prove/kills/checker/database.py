@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import psycopg
 
-from harness.integrity import damage
+from harness.integrity import find_damage
 from prove.kills.checker.era import Era
 from prove.kills.journal import TOKEN
 
@@ -107,7 +107,7 @@ class Tables:
 
 def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]], gone: Collection[str]) -> Iterator[str]:
     """What is wrong with the database as a whole, and what is left in it of what was erased."""
-    yield from damage(url)
+    yield from find_damage(url)
     with closing(Tables(url)) as tables:
         for what, query in _ORPHANS.items():
             if found := tables.rows(query):
@@ -116,7 +116,7 @@ def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]], gone: Collection[s
         yield from _traces(tables, eras, gone)
 
 
-def begun_again(url: str) -> dict[str, int]:
+def count_restarted_jobs(url: str) -> dict[str, int]:
     """How many of the jobs that are there were taken up more than once, of each kind: their workers were killed."""
     with closing(Tables(url)) as tables:
         return dict(tables.rows("SELECT kind, COUNT(*) FROM jobs WHERE attempts > 1 GROUP BY kind ORDER BY kind"))

@@ -23,7 +23,7 @@ class Era:
     def by_number(self) -> dict[int, Entry]:
         return {entry.number: entry for entry in self.entries}
 
-    def of(self, *operations: str) -> Iterator[Entry]:
+    def select(self, *operations: str) -> Iterator[Entry]:
         return (entry for entry in self.entries if entry.operation in operations)
 
     def may_be_there(self, number: int) -> bool:
@@ -35,13 +35,13 @@ def eras(history: History, *, late_commits: bool) -> list[Era]:
     """The eras that the user may be in: two, when the last erasure was not answered."""
     last = [place for place, entry in enumerate(history.entries) if entry.operation == "erase"]
     done = [place for place in last if history.entries[place].state == "done"]
-    found = [_after(history, done[-1] if done else -1, late_commits)]
+    found = [_make_era(history, done[-1] if done else -1, late_commits)]
     if last and history.entries[last[-1]].state == "lost":
-        found.append(_after(history, last[-1], late_commits))
+        found.append(_make_era(history, last[-1], late_commits))
     return found
 
 
-def _after(history: History, place: int, late_commits: bool) -> Era:
+def _make_era(history: History, place: int, late_commits: bool) -> Era:
     before = history.entries[: max(place, 0)]
     late: set[int] = set()
     while late_commits and before and before[-1].state == "lost":

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.observation import EVERYTHING, Seen
+from prove.kills.checker.observation import EVERYTHING, Observation
 from prove.kills.journal import History
 from prove.kills.processes import LEFT
 from prove.kills.steps.events import DISTILL, MOOD, REMARK
@@ -18,10 +18,10 @@ _RECORDED = {"event": 1, "events": 3, "chat": 1, "state": 1, "tool_result": 1}
 """How many rows each operation leaves, all of them or none."""
 
 
-def wrong_events(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_events(era: Era, seen: Observation) -> Iterator[str]:
     tagged = Counter(tag for event in seen.export["events"] for tag in event["tags"] or ())
     ids = {event["id"] for event in seen.export["events"]}
-    for entry in era.of(*_RECORDED, "distill"):
+    for entry in era.select(*_RECORDED, "distill"):
         token = f"{era.user}n{entry.number}"
         # Where there is nothing to distill, nothing is recorded.
         whole = len(entry.answer["ids"]) if entry.answer else _RECORDED.get(entry.operation, 1)
@@ -32,20 +32,20 @@ def wrong_events(era: Era, seen: Seen) -> Iterator[str]:
     yield from _wrong_states(era, seen)
 
 
-def _wrong_states(era: Era, seen: Seen) -> Iterator[str]:
+def _wrong_states(era: Era, seen: Observation) -> Iterator[str]:
     """The latest state of each session is the last that was recorded, or one after it that was not answered."""
     possible: dict[str, set[str | None]] = {}
-    for entry in era.of("state"):
+    for entry in era.select("state"):
         session, value = session_of(entry.number), f"{era.user}n{entry.number}"
         before = possible.get(session, {None})
         possible[session] = {value} if entry.state == "done" else before | {value}
     for session, values in possible.items():
-        latest = seen.in_session(session).events.latest_state(MOOD)
+        latest = seen.open_session(session).events.latest_state(MOOD)
         if latest not in values and latest not in {f"{era.user}n{number}" for number in era.late}:
             yield f"the latest state of {session} is {latest}, and it was {values}"
 
 
-def wrong_jobs(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_jobs(era: Era, seen: Observation) -> Iterator[str]:
     """Each job was queued once and is done once, and so is what it has to do; none is left."""
     jobs = seen.context.jobs.list_jobs(limit=EVERYTHING)
     for job in jobs:
@@ -53,7 +53,7 @@ def wrong_jobs(era: Era, seen: Seen) -> Iterator[str]:
             yield f"job {job.id} ({job.kind}) is {job.status} after {job.attempts} attempts: {job.error}"
     queued = Counter(job.payload["token"] for job in jobs if job.kind == REMARK)
     done = Counter(event["data"]["token"] for event in seen.export["events"] if event["kind"] == LEFT)
-    for entry in era.of("job"):
+    for entry in era.select("job"):
         token = f"{era.user}n{entry.number}"
         yield from times_wrong(entry, "the job", queued[token])
         if done[token] != queued[token]:
@@ -63,7 +63,7 @@ def wrong_jobs(era: Era, seen: Seen) -> Iterator[str]:
         yield f"jobs were queued twice: {twice}"
 
 
-def wrong_distillation(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_distillation(era: Era, seen: Observation) -> Iterator[str]:
     """A job that distills has left its summary, more than one only where it was tried again; each is whole."""
     tagged: dict[str, list[str]] = defaultdict(list)
     for event in seen.export["events"]:
@@ -71,7 +71,7 @@ def wrong_distillation(era: Era, seen: Seen) -> Iterator[str]:
             tagged[tag].append(event["id"])
     jobs = [job for job in seen.context.jobs.list_jobs(limit=EVERYTHING) if job.kind == DISTILL]
     queued = Counter(job.payload["token"] for job in jobs)
-    for entry in era.of("distill_job"):
+    for entry in era.select("distill_job"):
         yield from times_wrong(entry, "the job", queued[f"{era.user}n{entry.number}"])
     for job in jobs:
         made, summary = tagged[job.payload["token"]], (job.result or {}).get("summary")
@@ -82,7 +82,7 @@ def wrong_distillation(era: Era, seen: Seen) -> Iterator[str]:
     yield from _wrong_summaries(seen)
 
 
-def _wrong_summaries(seen: Seen) -> Iterator[str]:
+def _wrong_summaries(seen: Observation) -> Iterator[str]:
     there = {event["id"] for event in seen.export["events"]}
     there |= {row.id for rows in seen.messages.values() for row in rows}
     for event in seen.export["events"]:
@@ -92,7 +92,7 @@ def _wrong_summaries(seen: Seen) -> Iterator[str]:
                 yield f"summary {event['id']} was made of events that are not all there"
 
 
-def wrong_receipts(history: History, seen: Seen) -> Iterator[str]:
+def wrong_receipts(history: History, seen: Observation) -> Iterator[str]:
     """Every erasure that was answered stands in the log."""
     for entry in history.entries:
         if (

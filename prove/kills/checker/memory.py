@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from longmind import Atom
 from prove.kills.checker.era import Era, times_wrong
-from prove.kills.checker.observation import Mark, Seen, mark_of
+from prove.kills.checker.observation import Mark, Observation, mark_of
 from prove.kills.journal import Entry, State
 from prove.kills.steps.step import SHARED
 
 _ADDING = ("atom", "batch", "supersede", "store", "replace")
 
 
-def wrong_atoms(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_atoms(era: Era, seen: Observation) -> Iterator[str]:
     """Each is there once, with what was done to it since; and none that nobody has added."""
     there: dict[Mark, list[Atom]] = defaultdict(list)
     for atoms in seen.atoms.values():
@@ -27,7 +27,7 @@ def wrong_atoms(era: Era, seen: Seen) -> Iterator[str]:
                 else:
                     there[mark].append(atom)
     deletes = _endings(era, "delete", "forget")
-    for entry in era.of(*_ADDING):
+    for entry in era.select(*_ADDING):
         marks = [mark for text in entry.given["texts"] if (mark := mark_of(text))]
         left = [mark for mark in marks if deletes.get(mark) is None]
         found = sum(len(there[mark]) for mark in left)
@@ -47,7 +47,7 @@ def wrong_atoms(era: Era, seen: Seen) -> Iterator[str]:
 def _endings(era: Era, *operations: str) -> dict[Mark, State]:
     """What was ended by some operations: for sure, or perhaps."""
     ended: dict[Mark, State] = {}
-    for entry in era.of(*operations):
+    for entry in era.select(*operations):
         mark = mark_of(entry.given["mark"])
         if mark is not None and entry.state != "refused" and ended.get(mark) != "done":
             ended[mark] = entry.state
@@ -74,10 +74,10 @@ def _digits(id: str) -> str:
     return re.sub("^[a-z]+[-_]", "", id).replace("-", "")
 
 
-def _wrong_chains(era: Era, seen: Seen, deletes: dict[Mark, State]) -> Iterator[str]:
+def _wrong_chains(era: Era, seen: Observation, deletes: dict[Mark, State]) -> Iterator[str]:
     """Who took somebody's place, and whose place was taken, say the same; both were written, or neither."""
     by_id = {atom.id: atom for atoms in seen.atoms.values() for atom in atoms}
-    superseding = {mark: entry for entry in era.of("supersede", "replace") for mark in _marks(entry)}
+    superseding = {mark: entry for entry in era.select("supersede", "replace") for mark in _marks(entry)}
     for atom in by_id.values():
         old = by_id.get(atom.supersedes) if atom.supersedes else None
         if old is not None and old.superseded_by != atom.id:
@@ -117,7 +117,7 @@ def _wrong_states(era: Era, there: dict[Mark, list[Atom]]) -> Iterator[str]:
                 yield f"{mark} is archived and nobody has done it"
 
 
-def wrong_recall(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_recall(era: Era, seen: Observation) -> Iterator[str]:
     """Recall finds what holds, by its words, and nothing that is superseded, archived or gone."""
     for space in seen.spaces:
         if space.name == SHARED:
@@ -127,25 +127,25 @@ def wrong_recall(era: Era, seen: Seen) -> Iterator[str]:
             mark = mark_of(atom.text)
             if mark is not None and atom.status == "ACTIVE" and atom.superseded_by is None:
                 holding[mark.number].add(atom.id)
-        added = {entry.number for entry in era.of(*_ADDING, "message", "turn", "run", "run_served")}
+        added = {entry.number for entry in era.select(*_ADDING, "message", "turn", "run", "run_served")}
         for number in sorted(added | set(holding)):
-            for way, found in seen.recalled(space.id, number).items():
+            for way, found in seen.recall_ids(space.id, number).items():
                 if found != holding[number]:
                     holds = sorted(holding[number])
                     yield f"{way} in {space.name} gives {sorted(found)} for {number}, and {holds} hold"
 
 
-def wrong_entities(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_entities(era: Era, seen: Observation) -> Iterator[str]:
     if seen.daily is None:
         return
     names = Counter(each["canonicalName"] for each in seen.export["entities"])
     by_id = {each["id"]: each for each in seen.export["entities"]}
-    for entry in era.of("entity"):
+    for entry in era.select("entity"):
         name = f"Person {era.user}n{entry.number}"
         yield from times_wrong(entry, "the entity", names[name])
         if entry.state == "done" and seen.context.memory.find_entity_by_name(seen.daily, "PERSON", name) is None:
             yield f"entity {name!r} is not found by its name"
-    for entry in era.of("merge"):
+    for entry in era.select("merge"):
         alias = by_id.get(entry.given["ends"])
         merged = alias is not None and alias["mergedInto"] is not None
         if entry.state == "done" and not merged:

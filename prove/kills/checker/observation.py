@@ -28,14 +28,14 @@ def mark_of(text: str | None) -> Mark | None:
     return None if found is None else Mark(int(found[2]), words[1] if len(words) > 1 else "")
 
 
-class Seen:
+class Observation:
     """One user. What is not part of the export is asked for when it is needed."""
 
     def __init__(self, engine: longmind.Engine, words_alone: longmind.Engine, user: str) -> None:
         self.engine = engine
         self._words_alone = words_alone
         self.user = user
-        self.context = self.in_session("checker")
+        self.context = self.open_session("checker")
         self.export: dict[str, Any] = self.context.admin.export_user_data()
         self.conversations = self.context.conversations.list_conversations()
         self.messages = {
@@ -48,7 +48,7 @@ class Seen:
             for each in self.spaces
         }
 
-    def in_session(self, session: str) -> longmind.Context:
+    def open_session(self, session: str) -> longmind.Context:
         return self.context_of(self.engine, session)
 
     def context_of(self, engine: longmind.Engine, session: str = "checker") -> longmind.Context:
@@ -68,14 +68,14 @@ class Seen:
         told = self.export["records"].get(table, {"columns": [], "rows": []})
         return [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]
 
-    def recalled(self, space_id: str, number: int) -> dict[str, set[str]]:
+    def recall_ids(self, space_id: str, number: int) -> dict[str, set[str]]:
         """The ids of what recall gives for the token of an operation, and that begins with it, in both ways."""
         return {
             way: {id for id, text in found.items() if (mark := mark_of(text)) and mark.number == number}
-            for way, found in self.recalled_by(space_id, self.token(number)).items()
+            for way, found in self.recall_texts(space_id, self.token(number)).items()
         }
 
-    def recalled_by(self, space_id: str, query: str) -> dict[str, dict[str, str]]:
+    def recall_texts(self, space_id: str, query: str) -> dict[str, dict[str, str]]:
         """What recall gives, in both ways: the texts by their ids."""
         return {
             way: {

@@ -9,28 +9,28 @@ from typing import Any
 
 from prove.kills.checker.blocks import KEPT
 from prove.kills.checker.era import Era
-from prove.kills.checker.observation import Seen, mark_of
+from prove.kills.checker.observation import Observation, mark_of
 from prove.kills.steps.step import SLEEPER
 
 ROOM = 8_000
 """How many characters an archival block may have."""
 
 
-def wrong_sleep_time(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_sleep_time(era: Era, seen: Observation) -> Iterator[str]:
     """It is on when somebody has said so."""
     on = any(each["agentId"] == SLEEPER and each["enabled"] for each in seen.export["sleep_time"])
-    states = {entry.state for entry in era.of("sleep_time")}
+    states = {entry.state for entry in era.select("sleep_time")}
     if "done" in states and not on:
         yield "sleep-time memory was set and is off"
     if on and not states & {"done", "lost"} and not era.late:
         yield "sleep-time memory is on and nobody has set it"
 
 
-def wrong_sleep(era: Era, seen: Seen) -> Iterator[str]:
+def wrong_sleep(era: Era, seen: Observation) -> Iterator[str]:
     """All that the user said in a conversation with the agent is in its blocks, once, and nothing else."""
     rows = seen.records("conversations")
     sleeping = {row["id"]: row for row in rows if row["agent_id"] == SLEEPER}
-    for entry in era.of("create"):
+    for entry in era.select("create"):
         if entry.answer and entry.given["agent"] == SLEEPER and entry.answer["id"] not in sleeping:
             yield f"conversation {entry.answer['id']} was begun with {SLEEPER}, and is not theirs"
     blocks = [each for each in seen.export["blocks"] if each["agent_id"] == SLEEPER]

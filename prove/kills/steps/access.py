@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from prove.kills.steps.step import Ask, Given, Impossible, Known, Planning, Step, always
+from prove.kills.steps.step import Ask, Given, Known, NothingToDo, Step, StepContext, always
 
 READERS = ("reader", "guest", "*")
 """Nobody erases them: with a reader who is erased a grant would go by somebody else's doing."""
 
 
-def _plan_grant(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_grant(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     return {"space": known.shared, "reader": by.dice.choice(READERS)}
 
@@ -23,7 +23,7 @@ def _revoke(ask: Ask, given: Given, token: str) -> Given:
     return {}
 
 
-def _plan_key(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_key(ask: Ask, known: Known, by: StepContext) -> Given:
     return {"name": by.token}
 
 
@@ -32,9 +32,9 @@ def _key(ask: Ask, given: Given, token: str) -> Given:
     return {"id": made.id, "token": made.token}
 
 
-def _plan_key_revoke(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_key_revoke(ask: Ask, known: Known, by: StepContext) -> Given:
     if not known.keys:
-        raise Impossible
+        raise NothingToDo
     return {"ends": by.one_of(known.keys)}
 
 

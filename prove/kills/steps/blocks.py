@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prove.kills.steps.step import SLEEPER, Ask, Given, Impossible, Known, Planning, Step, always, mark_of
+from prove.kills.steps.step import SLEEPER, Ask, Given, Known, NothingToDo, Step, StepContext, always, mark_of
 
 AGENTS = (None, "helper")
 TYPES = ("core", "archival")
@@ -10,7 +10,7 @@ IDLE = 0.05
 """Seconds of silence after which a conversation has settled."""
 
 
-def _plan_block(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_block(ask: Ask, known: Known, by: StepContext) -> Given:
     place = {"block_type": by.dice.choice(TYPES), "agent_id": by.dice.choice(AGENTS)}
     block = ask("blocks.get", **place)
     return {"place": place, "expected": None if block is None else block.updated_at}
@@ -21,10 +21,10 @@ def _update(ask: Ask, given: Given, token: str) -> Given:
     return {"version": written.version}
 
 
-def _plan_delete(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_delete(ask: Ask, known: Known, by: StepContext) -> Given:
     given = _plan_block(ask, known, by)
     if given["expected"] is None:
-        raise Impossible
+        raise NothingToDo
     return given
 
 
@@ -40,7 +40,7 @@ def _sleep_time(ask: Ask, given: Given, token: str) -> Given:
     return {"enabled": kept.enabled}
 
 
-def _plan_store(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_store(ask: Ask, known: Known, by: StepContext) -> Given:
     return {"texts": [f"{by.token} entry {by.words()}"]}
 
 
@@ -50,7 +50,7 @@ def _store(ask: Ask, given: Given, token: str) -> Given:
     return {"id": stored.id, "mark": mark_of(text)}
 
 
-def _plan_replace(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_replace(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     old, mark = by.one_of(known.entries)
     return {"ends": old, "mark": mark, "texts": [f"{by.token} corrected {by.words()}"]}
@@ -62,7 +62,7 @@ def _replace(ask: Ask, given: Given, token: str) -> Given:
     return {"id": stored.id, "mark": mark_of(text)}
 
 
-def _plan_forget(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_forget(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     entry_id, mark = by.one_of(known.entries)
     return {"ends": entry_id, "mark": mark}
@@ -73,7 +73,7 @@ def _forget(ask: Ask, given: Given, token: str) -> Given:
     return {}
 
 
-def _plan_nothing(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_nothing(ask: Ask, known: Known, by: StepContext) -> Given:
     return {}
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from longmind import ToolUseBlock
 from longmind.providers.language_model import Tool
 from longmind.providers.testing import ScriptedModel
-from prove.kills.steps.step import SLEEPER, Ask, Given, Impossible, Known, Planning, Step, always, with_key
+from prove.kills.steps.step import SLEEPER, Ask, Given, Known, NothingToDo, Step, StepContext, always, with_key
 from prove.kills.vendor import MODEL
 
 BOUND = "chat"
 """The namespace whose conversations become memory."""
 
 
-def _plan_create(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_create(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     if len(known.conversations) > 4:
-        raise Impossible
+        raise NothingToDo
     agent = SLEEPER if known.sleeps and by.dice.random() < 0.4 else None
     return {"namespace": BOUND if by.dice.random() < 0.7 else "side", "agent": agent}
 
@@ -25,7 +25,7 @@ def _create(ask: Ask, given: Given, token: str) -> Given:
     return {"id": ask("conversations.create_conversation", as_agent=given["agent"], **place).id}
 
 
-def _plan_said(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_said(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     key = by.token if by.dice.random() < 0.8 else None
     return {"conversation_id": by.one_of(known.conversations), "text": f"{by.token} said {by.words()}", "key": key}
@@ -78,7 +78,7 @@ def _run_served(ask: Ask, given: Given, token: str) -> Given:
     return {"ids": [message.id for message in result.appended_messages], "status": result.status}
 
 
-def _plan_with_conversation(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_with_conversation(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     return {"conversation_id": by.one_of(known.conversations)}
 

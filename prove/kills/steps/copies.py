@@ -8,7 +8,7 @@ from pathlib import Path
 
 import longmind
 from harness.embedder import WordsEmbedder
-from prove.kills.steps.step import Ask, Given, Known, Planning, Step, always, plain
+from prove.kills.steps.step import Ask, Given, Known, Step, StepContext, always, plain
 
 TEMPLATES = ("wren", "finch")
 """Whose exports there are, in another database, and in two forms each."""
@@ -52,30 +52,30 @@ def _live(context: longmind.Context, name: str) -> None:
     context.tools.memory_store("fact", f"{name} was stored", tags=[name])
 
 
-def _plan_import(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_import(ask: Ask, known: Known, by: StepContext) -> Given:
     name = by.dice.choice(TEMPLATES)
     return {"export": name, "file": str(template(known.folder, name)), "target": copy_of(by.user)}
 
 
 def _import(ask: Ask, given: Given, token: str) -> Given:
     source = json.loads(Path(given["file"]).read_text())
-    return _told(ask("admin.import_user_data", source=source, user_id=given["target"]))
+    return _to_counts(ask("admin.import_user_data", source=source, user_id=given["target"]))
 
 
-def _plan_import_file(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_import_file(ask: Ask, known: Known, by: StepContext) -> Given:
     given = _plan_import(ask, known, by)
     return {**given, "file": str(template(known.folder, given["export"], "zip"))}
 
 
 def _import_file(ask: Ask, given: Given, token: str) -> Given:
-    return _told(ask("admin.import_user_data", source=given["file"], user_id=given["target"]))
+    return _to_counts(ask("admin.import_user_data", source=given["file"], user_id=given["target"]))
 
 
-def _told(report: object) -> Given:
+def _to_counts(report: object) -> Given:
     return {"new": sum(plain(plain(report)["imported"]).values())}
 
 
-def _plan_remove(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_remove(ask: Ask, known: Known, by: StepContext) -> Given:
     return {"target": copy_of(by.user)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prove.kills.steps.memory import PARTS
-from prove.kills.steps.step import Ask, Given, Known, Planning, Step, always, plain
+from prove.kills.steps.step import Ask, Given, Known, Step, StepContext, always, plain
 
 REMARK = "remark"
 """The kind of the jobs that leave their token in the ledger."""
@@ -12,7 +12,7 @@ DISTILL = "distill"
 MOOD = "mood"
 
 
-def _plan_nothing(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_nothing(ask: Ask, known: Known, by: StepContext) -> Given:
     return {}
 
 
@@ -49,7 +49,7 @@ def _job(ask: Ask, given: Given, token: str) -> Given:
     return {"id": ask("jobs.enqueue", kind=REMARK, payload={"token": token}, unique_key=token).id}
 
 
-def _plan_distill_job(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_distill_job(ask: Ask, known: Known, by: StepContext) -> Given:
     return {"session": by.session}
 
 
@@ -62,7 +62,7 @@ def _export(ask: Ask, given: Given, token: str) -> Given:
     return {"conversations": len(plain(ask("admin.export_user_data"))["conversations"])}
 
 
-def _plan_archive(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_archive(ask: Ask, known: Known, by: StepContext) -> Given:
     return {"file": str(known.folder / f"{by.token}.zip")}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prove.kills.steps.step import Ask, Given, Known, Planning, Step, always, mark_of
+from prove.kills.steps.step import Ask, Given, Known, Step, StepContext, always, mark_of
 
 PARTS = ("first", "second", "third")
 _CATEGORY = {"name": "said", "kind": "FACT"}
@@ -14,7 +14,7 @@ def _atom_of(text: str) -> dict[str, Any]:
     return {"text": text, "category": _CATEGORY}
 
 
-def _plan_atom(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_atom(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     return {"space": known.space, "texts": [f"{by.token} whole {by.words()}"]}
 
@@ -25,7 +25,7 @@ def _atom(ask: Ask, given: Given, token: str) -> Given:
     return {"atoms": [(atom.id, mark_of(text))]}
 
 
-def _plan_batch(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_batch(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     return {"space": known.space, "texts": [f"{by.token} {part} {by.words()}" for part in PARTS]}
 
@@ -35,7 +35,7 @@ def _batch(ask: Ask, given: Given, token: str) -> Given:
     return {"atoms": [(atom.id, mark_of(atom.text)) for atom in atoms]}
 
 
-def _plan_supersede(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_supersede(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     old, mark = by.one_of(known.atoms)
     return {"ends": old, "mark": mark, "texts": [f"{by.token} newer {by.words()}"]}
@@ -47,7 +47,7 @@ def _supersede(ask: Ask, given: Given, token: str) -> Given:
     return {"atoms": [(atom.id, mark_of(text))]}
 
 
-def _plan_ending(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_ending(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     atom_id, mark = by.one_of(known.atoms)
     return {"ends": atom_id, "mark": mark}
@@ -63,7 +63,7 @@ def _delete(ask: Ask, given: Given, token: str) -> Given:
     return {}
 
 
-def _plan_entity(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_entity(ask: Ask, known: Known, by: StepContext) -> Given:
     known.look(ask)
     return {"space": known.space}
 
@@ -74,7 +74,7 @@ def _entity(ask: Ask, given: Given, token: str) -> Given:
     return {"id": made.id, "name": name}
 
 
-def _plan_merge(ask: Ask, known: Known, by: Planning) -> Given:
+def _plan_merge(ask: Ask, known: Known, by: StepContext) -> Given:
     alias, alias_name = by.one_of(known.entities)
     kept, kept_name = by.one_of([each for each in known.entities if each[0] != alias])
     return {"ends": alias, "alias": alias_name, "kept_id": kept, "kept": kept_name}

@@ -22,12 +22,12 @@ Given = dict[str, Any]
 Ask = Callable[..., Any]
 
 
-class Impossible(Exception):
+class NothingToDo(Exception):
     """There is nothing to do it with at the moment."""
 
 
 @dataclass(frozen=True)
-class Planning:
+class StepContext:
     dice: random.Random
     token: str
     user: str
@@ -38,7 +38,7 @@ class Planning:
 
     def one_of(self, known: list[Any]) -> Any:
         if not known:
-            raise Impossible
+            raise NothingToDo
         return self.dice.choice(known)
 
 
@@ -121,7 +121,7 @@ def mark_of(text: str) -> str:
 class Step:
     name: str
     weight: float
-    plan: Callable[[Ask, Known, Planning], Given]
+    plan: Callable[[Ask, Known, StepContext], Given]
     do: Callable[[Ask, Given, str], Given]
     again: Callable[[Given], bool] = lambda given: False
     """Whether it may be repeated by who does not know whether it was done."""
