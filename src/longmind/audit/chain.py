@@ -111,8 +111,8 @@ def seal_head(key: str, scope_id: str, group: str, seq: int, hash: str) -> str:
 def seal_moved(key: str, scope_id: str, group: str, seq: int, hash: str) -> str:
     """Return the seal for the end of a file of moved lines.
 
-    It differs from the seal of a head. Otherwise, a person who has the file could put its seal into the database, and
-    the chain there would seem to end where the file ends.
+    It differs from the seal of a head. Otherwise, the seal of the file could be copied into the database, and the chain
+    there would seem to end where the file ends.
     """
     return hash_line(key, scope_id, group, seq, "moved", hash)
 

@@ -132,9 +132,10 @@ class Database(Protocol):
         """
 
     def write(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a unit of work in a transaction; when this returns, its writes are committed and on disk.
+        """Run a unit of work in a transaction; when this returns, its writes are committed.
 
-        Raises StoreError inside another write, and StoreReadOnly for a scope that may only be read.
+        With the setting `durability` at `full`, the default, they are on disk by then. Raises StoreError inside another
+        write, StoreReadOnly for a scope that may only be read, and UserErased behind the fence of an erased user.
         """
 
     def read_snapshot(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

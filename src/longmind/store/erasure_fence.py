@@ -5,8 +5,9 @@ it still has in memory may come back. Invariants:
 
 - The fence stands in the context of the work (`fence_erasures`), with the epoch that its user had at the beginning. A
   fence inside an older one of the same user keeps the older epoch.
-- Every write of that context, in whatever scope, goes through `guard`. In its own transaction it first holds the epoch
-  of the user, and then compares it; if it was raised, the write fails with UserErased and nothing is written.
+- Every `write` of that context, in whatever scope, goes through `guard`. In its own transaction it first holds the
+  epoch of the user, and then compares it; if it was raised, the write fails with UserErased and nothing is written.
+  Only `write_exclusively`, by which users are erased, may skip this.
 - An erasure takes the same lock for itself. So either the write commits first and the erasure sees its rows, or the
   erasure commits first and the write is refused. Reading the epoch without holding it would leave a gap between.
 - Threads that the work starts must run in a copy of its context, or they stand behind no fence.

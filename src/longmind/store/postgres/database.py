@@ -3,7 +3,8 @@
 Row-level security is the second wall around a scope: a statement that does not bind the scope finds nothing of others.
 - The scope is a setting of the session, not of a transaction. It stays until the next use sets another one, which saves
   a round trip for a user who calls twice. `enter_scope` runs before any statement that touches a table.
-- Superusers see through the wall, so their connections step down to a role that owns nothing (see `roles`).
+- Superusers and roles with BYPASSRLS see through the wall, so their connections step down to a role that owns nothing
+  (see `roles`).
 
 The four ways to run a unit of work differ in what they see and whom they hold up:
 - `read` runs without a transaction of its own: each statement sees what is committed by then.

@@ -175,7 +175,7 @@ class PooledConnections:
             return False
 
     def _renew_connections(self, made_at: float) -> None:
-        """Drop all connections as old as the one that was lost."""
+        """Drop all connections of the pool, unless this was done since the lost one was made."""
         with self._pool_lock:
             pool = self._pool
             if pool is None or made_at < self._renewed_at:
@@ -309,14 +309,17 @@ class _Outdated(Exception):
 
 
 def _reconnect_for_waiting(pool: psycopg_pool.ConnectionPool[Any]) -> None:
-    """Start connecting again if requests wait. Called when the pool gave up; it would begin with the next request."""
+    """Let the pool connect again if requests wait.
+
+    The pool calls this when it gives up; by itself it would start again only with the next request.
+    """
     if pool.get_stats().get("requests_waiting"):
         # With no connection left to check, this makes the pool grow.
         pool.check()
 
 
 def _find_interrupt(error: BaseException, outer: BaseException | None) -> BaseException | None:
-    """Return the Ctrl-C behind an error: a driver stopped midway may fail with an error of its own.
+    """Return the Ctrl-C behind an error, if there is one: a driver stopped midway may fail with an error of its own.
 
     outer: the error that the caller was handling when it called, which does not count.
     """

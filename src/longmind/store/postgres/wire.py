@@ -7,7 +7,7 @@ The invariants:
 - Answers come in the order in which statements were sent. `_answers_due` holds those that have not been taken in,
   and a later one cannot be read before them.
 - In a pipeline (`pipelined`) the server buffers its answers until a flush request or the sync at the end. Outside of
-  one, each answer is taken in before the next statement is sent, except after `begin_statement`.
+  one, each answer is taken in before the next statement is sent; after `begin_statement` the caller sees to that.
 - A statement is prepared at its second use and sent by name from then on; at most `_MOST_PREPARED` are kept, and the
   least recently used goes first. After an error the server may lack a statement that this end believes to be prepared,
   since a pipeline skips everything behind a failure: `doubtful` says so, and `forget_statements` starts over.
@@ -66,7 +66,7 @@ Statement = tuple[str, tuple[int, ...]]
 
 
 class StatementAnswer:
-    """The rows of a statement. In a pipeline, they are waited for when they are first read."""
+    """The rows of a statement. In a pipeline, or after `begin_statement`, they are waited for when first read."""
 
     __slots__ = ("_connection", "asked_for", "rows")
 

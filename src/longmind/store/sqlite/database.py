@@ -1,11 +1,11 @@
 """The embedded engine: one SQLite file, in WAL mode, shared by threads and processes.
 
 Reads go through connections of their own and wait for nobody; idle ones are kept for the next read. Writes of one
-process go through one writer (see `writer`); processes wait for each other's writes in the busy handler.
+engine go through one writer (see `writer`); engines and processes wait for each other's writes in the busy handler.
 
 SQLite's locks are a matter of whole processes: a child of a fork inherits the memory of them without the locks, and
 closing any descriptor of the file drops those of the whole process. So before a fork all connections are closed
-(`rest_for_fork`), and nothing here opens the file except through SQLite.
+(`rest_for_fork`), and nothing here opens an existing file except through SQLite.
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ class SqliteDatabase:
         return writer
 
     def rest_for_fork(self) -> bool:
-        """Close the file before a fork; return False inside a transaction, which must go on.
+        """Close the file before a fork; return False if it has to stay open.
+
+        That is inside a transaction or a read of this thread, which must go on, and when reads of other threads do not end within
+        `busy_timeout_seconds`. A database in memory is not closed, only kept from being used.
 
         SQLite notes in memory which locks the process holds, and a child inherits only the notes. It would write to a
         file that others believe to be unused, or wait for ever for a lock of its parent.
@@ -432,7 +435,7 @@ def translate(error: Exception, connection: apsw.Connection | None = None, *, pa
 
 
 def _find_open_error() -> OSError | None:
-    """Return the error that keeps this process from opening any file at all, which SQLite does not report."""
+    """Return the error, if any, that keeps this process from opening files at all, which SQLite does not report."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

@@ -11,8 +11,9 @@ them in the order in which they came and commits once, so that they share one sy
 - The thread is not the main thread, because Ctrl-C and signal handlers strike that one: they interrupt a caller that
   waits, never a transaction. A caller that is interrupted abandons its ticket; the ticket is skipped if its batch has
   not begun, and committed without a reader otherwise.
-- The connection belongs to the thread that holds `resting`: the writer during a batch, and otherwise `close`, a fork,
-  or maintenance such as VACUUM, which must run between two transactions.
+- The connection belongs to the thread that holds `resting`: the writer during a batch, and otherwise a fork, or
+  maintenance such as VACUUM, which must run between two transactions. Migrations run on it before the thread starts,
+  and `stop` closes it after the thread has ended, so neither needs the lock.
 - Work must not ask the writer for another write: it would wait for itself. `SqliteDatabase` refuses that beforehand.
 The thread starts with the first write and ends with `stop`, after everything that was queued before.
 """
@@ -135,7 +136,7 @@ class SqliteTransaction(Announcements):
 
 
 class _Ticket:
-    """One caller's work in the queue, and what came of it.
+    """One caller's work in the queue, and its outcome.
 
     The caller blocks in `outcome`; the writer calls `run` or `fail`, and then `release`.
     """
@@ -174,7 +175,7 @@ class _Ticket:
 
 
 class SqliteWriter:
-    """Runs functions of a transaction from any thread, in the order in which they came."""
+    """The queue of writes, and the thread that runs them in the order in which they came. Threads may share it."""
 
     def __init__(
         self,

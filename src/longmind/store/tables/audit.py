@@ -54,7 +54,7 @@ class ChainHead:
 
 @dataclass(frozen=True)
 class AuditChain:
-    """A chain of some user, as its rows name it."""
+    """A chain as its rows name it: its scope and group, and its owner if the head says whose it is."""
 
     scope_id: str
     group: str

@@ -153,7 +153,10 @@ def list_matching(run: Transaction, user_id: str, namespace: str) -> list[tuple[
 
 
 def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[BindingState, BoundSpace | None]:
-    """Return whether a binding extracts into a space, is paused, or is gone as its space may be; and the space."""
+    """Return the state of a binding for one of its spaces, and the space.
+
+    The state is `gone`, and the space None, if the binding is deleted or does not name the space, or the space is deleted.
+    """
     row = run.one("get_binding", id=binding_id, user_id=None)
     bound = [] if row is None else [space for space in _read_spaces(row) if space.id == space_id and not space.deleted]
     if row is None or not bound:

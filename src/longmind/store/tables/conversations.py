@@ -29,7 +29,7 @@ class NewConversation:
 
 @dataclass(frozen=True)
 class ClosedConversation:
-    """A conversation that was just closed, with what its row says of the jobs that this may cause."""
+    """A conversation that was just closed, and the facts that decide which jobs this causes."""
 
     conversation: Conversation
     bound: bool
@@ -89,7 +89,7 @@ def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) ->
 
 
 def get(run: Transaction, conversation_id: str) -> Conversation | None:
-    """Return a conversation; None when the scope has no such one."""
+    """Return a conversation; None if the scope has none with this id."""
     row = run.one("get_conversation", id=conversation_id)
     return _to_conversation(row) if row else None
 
@@ -153,7 +153,7 @@ def list_owners_of_stale(run: Transaction, namespace: str | None, before: Micros
 
 
 def read_sleep_state(run: Transaction, conversation_id: str) -> SleepState:
-    """Return as much of a conversation as sleep-time memory decides by; raise NotFound if there is none."""
+    """Return the columns of a conversation by which sleep-time memory decides; raise NotFound if there is none."""
     row = run.one("sleep_state", conversation_id=conversation_id)
     if row is None:
         raise NotFound("conversation", conversation_id)

@@ -116,7 +116,7 @@ def _make(
 
 
 def get(run: Transaction, entity_id: str) -> Entity | None:
-    """Return the entity of an id as it is; one that was merged says into which."""
+    """Return the entity with an id as it is, or None; one that was merged says into which."""
     row = run.one("get_entity", id=entity_id)
     return _to_entity(run, row) if row else None
 
@@ -127,7 +127,7 @@ def read_every(run: Transaction) -> Iterator[Entity]:
 
 
 def resolve(run: Transaction, entity_id: str) -> Entity | None:
-    """Return the entity that an id stands for now: the end of the chain of merges."""
+    """Return the entity that an id stands for now, at the end of the chain of merges; None for an unknown id."""
     entity = get(run, entity_id)
     # Merging resolves both sides first, so that chains never close to a circle.
     while entity is not None and entity.merged_into is not None:
@@ -136,13 +136,13 @@ def resolve(run: Transaction, entity_id: str) -> Entity | None:
 
 
 def find(run: Transaction, space_id: str, type: EntityType | None, name: str) -> Entity | None:
-    """Return the entity that has a name. Names of merged entities belong to the one they were merged into."""
+    """Return the entity that has a name, or None. Names of a merged entity belong to the one it was merged into."""
     rows = _look_up_name(run, space_id, type, name)
     return resolve(run, rows[0][1]) if rows else None
 
 
 def find_folded(run: Transaction, space_id: str, type: EntityType, folded: str) -> str | None:
-    """Return the id of the entity of a type that has a folded name, as it is spelled."""
+    """Return the id of the entity of a type that has a folded name in just this spelling; None if there is none."""
     row = run.one("entities_named", space_id=space_id, folded=folded, type=type)
     return None if row is None else row[1]
 

@@ -1,6 +1,7 @@
 """The epoch of each scope: how often it was erased. Work that began in an earlier epoch must not write any more.
 
-The row outlives the user, under the hash that is the scope's id, and is the one trace that an erasure leaves.
+The row outlives the user, under the hash that is the scope's id. Besides it, an erasure leaves only its receipt, in the
+audit log of the app.
 """
 
 from __future__ import annotations

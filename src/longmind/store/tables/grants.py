@@ -54,7 +54,7 @@ def list_of_space(run: Transaction, scope: Scope, space_id: str) -> list[SpaceGr
 
 
 def find_owner_scope(run: Transaction, scope: Scope, space_id: str) -> ReaderScope | None:
-    """Return the scope to look for a space in that another user has granted."""
+    """Return the read-only scope of the owner who granted this user a space; None without a grant."""
     row = run.one("owner_of_granted", space_id=space_id, user_id=scope.user_id)
     return _to_reader_scope(scope, row[0]) if row else None
 

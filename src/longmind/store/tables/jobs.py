@@ -134,7 +134,7 @@ def read_every(run: Transaction) -> Iterator[Job]:
 
 
 def find_by_key(run: Transaction, kind: str, unique_key: str) -> Job | None:
-    """Return the job of a kind that has a unique key."""
+    """Return the job of a kind that has a unique key; None if there is none."""
     row = run.one("job_by_key", kind=kind, unique_key=unique_key)
     return _to_job(row) if row else None
 

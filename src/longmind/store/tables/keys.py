@@ -57,7 +57,7 @@ def insert(run: Transaction, new: NewKey, now: Micros) -> AccessKey:
 
 
 def find(run: Transaction, key_id: str) -> KnownKey | None:
-    """Return a key by its id, valid or not."""
+    """Return a key by its id, whether it is still valid or not; None if there is none."""
     row = run.one("find_access_key", id=key_id)
     if row is None:
         return None

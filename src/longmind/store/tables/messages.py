@@ -148,9 +148,9 @@ def mark_asked_again(run: Transaction, asked: Message) -> None:
 
 
 def find_by_key(run: Transaction, conversation_id: str, new: NewMessage) -> Message | None:
-    """Return the message that came with the idempotency key of a new one before.
+    """Return the earlier message that has the idempotency key of a new one; None if there is none, or no key.
 
-    The conversation is held until the transaction ends, so that the answer stays true.
+    With a key, the conversation is held until the transaction ends, so that the answer stays true.
     """
     if new.idempotency_key is None:
         return None

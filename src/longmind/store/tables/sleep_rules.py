@@ -25,7 +25,7 @@ def put(run: Transaction, rule: SleepRule, now: Micros) -> None:
 
 
 def find(run: Transaction, agent_id: str | None) -> SleepRule | None:
-    """Return the rule for conversations with an agent: its own or, where it has none, the user's."""
+    """Return the rule for conversations with an agent: its own, or else the user's, or else None."""
     row = run.one("get_sleep_time", agent_id=agent_id or "")
     return SleepRule(bool(row[0]), row[1], row[2] or None) if row else None
 

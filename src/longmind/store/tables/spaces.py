@@ -58,13 +58,13 @@ def create(
 
 
 def get(run: Transaction, space_id: str) -> MemorySpace | None:
-    """Return a live space; None when the scope has no such one."""
+    """Return a live space; None if the scope has none with this id."""
     row = run.one("get_space", id=space_id)
     return _to_space(run, row) if row else None
 
 
 def find_id(run: Transaction, name: str, kind: SpaceKind = "user") -> str | None:
-    """Return the id of the user's live space of a name."""
+    """Return the id of the user's live space with this name; None if there is none."""
     row = run.one("space_by_name", kind=kind, name=name)
     return row[0] if row else None
 
@@ -122,7 +122,7 @@ def ask_change(run: Transaction, space_id: str, now: Micros, atoms: int) -> Call
 
 
 def read_state(run: Transaction, space_id: str) -> Row | None:
-    """Return `(revision, atoms, vector_model, names_revision)` of a live space.
+    """Return `(revision, atoms, vector_model, names_revision)` of a live space; None if there is none.
 
     `atoms` counts all positions that were ever taken, also those of atoms that are gone.
     """

@@ -43,7 +43,7 @@ class Unsummarised:
 
 @dataclass(frozen=True)
 class NewSummary:
-    """A version that is to be stored."""
+    """A version of a conversation's rolling summary that is to be stored."""
 
     text: str
     until: int

@@ -24,7 +24,7 @@ from longmind.store.triggers.extraction_orders import USUAL_ATTEMPTS
 def close(
     run: Transaction, scope: Scope, conversation_id: str, now: Micros, attempts: int = USUAL_ATTEMPTS
 ) -> Conversation:
-    """Close a conversation and queue what its bindings make of it; one that is closed stays as it is."""
+    """Close a conversation and queue the jobs that this causes; one that is closed stays as it is."""
     conversation = close_if_stale(run, scope, conversation_id, None, now, attempts)
     conversation = conversation or conversations.get(run, conversation_id)
     if conversation is None:

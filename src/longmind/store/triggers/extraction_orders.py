@@ -132,7 +132,7 @@ def list_replays(
 def on_events(run: Transaction, scope: Scope, space_id: str, atoms: int, now: Micros, attempts: int) -> None:
     """Queue a search for patterns in a space that has learned of events; `atoms` is its size now.
 
-    That is done once a day, and on the same day again when the space has grown to twice its size.
+    It is queued once a day, and again on the same day when the number of atoms passes a power of two.
     """
     payload = encode_json("payload", {"memorySpaceId": space_id})
     # The number of bits of the size changes when it doubles.

@@ -46,7 +46,7 @@ def queue_reading(
 
 
 def read_idle_state(run: Transaction, conversation_id: str, now: Micros) -> IdleState:
-    """Return whether a conversation has settled; raise NotFound if it is gone."""
+    """Return the part that is to be read, and whether the conversation has settled; raise NotFound if it is gone."""
     state = conversations.read_sleep_state(run, conversation_id)
     rule = sleep_rules.find(run, state.agent_id)
     settles_at = state.updated_at + (rule.idle if rule else 0)

@@ -2,11 +2,11 @@
 
 - The source is read in one snapshot; the target is written in batches, and belongs to the copy alone.
 - The rows of each table are read from both in the order of their keys, and differences are put right in the target. So
-  a copy that was killed goes on by itself: rows that are there already and equal are passed over.
+  a copy that was killed continues when it is started again: rows that are there already and equal are passed over.
 - The target carries a mark with a hash of the source's address until it is complete. A target that is not empty is
   refused unless it has the mark of the same source. The mark is a row among the erasures, which are copied last: the
   source does not have it, so it goes with the last differences.
-- In the end both are compared, table by table, by count and hash.
+- After each table both are compared, by the count and the hash of its rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CopiedTable:
     rows: int
     sha256: str
     written: int
-    """Rows that the target lacked, or had otherwise."""
+    """Rows that were inserted, changed or deleted in the target."""
 
 
 class _RowDigest:

@@ -110,7 +110,7 @@ def import_row(run: Transaction, table: TableColumns, row: Sequence[Any]) -> Pen
 
 
 def find_row(run: Transaction, table: TableColumns, row: Sequence[Any]) -> Row | None:
-    """Return the row that has the key of a row of the imported columns."""
+    """Return the stored row that has the same key as an imported row; None if there is none."""
     values = dict(zip(list_imported_columns(table), row, strict=True))
     key = {f"k{number}": values[column] for number, column in enumerate(table.place.key)}
     return run.one(f"find_{table.name}", **key)
