@@ -109,8 +109,8 @@ class SqliteDatabase:
     def rest_for_fork(self) -> bool:
         """Close the file before a fork; return False if it has to stay open.
 
-        That is inside a transaction or a read of this thread, which must go on, and when reads of other threads do not end within
-        `busy_timeout_seconds`. A database in memory is not closed, only kept from being used.
+        That is inside a transaction or a read of this thread, which must go on, and when reads of other threads do not
+        end within `busy_timeout_seconds`. A database in memory is not closed, only kept from being used.
 
         SQLite notes in memory which locks the process holds, and a child inherits only the notes. It would write to a
         file that others believe to be unused, or wait for ever for a lock of its parent.

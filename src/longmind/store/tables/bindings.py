@@ -155,7 +155,8 @@ def list_matching(run: Transaction, user_id: str, namespace: str) -> list[tuple[
 def find_space(run: Transaction, binding_id: str, space_id: str) -> tuple[BindingState, BoundSpace | None]:
     """Return the state of a binding for one of its spaces, and the space.
 
-    The state is `gone`, and the space None, if the binding is deleted or does not name the space, or the space is deleted.
+    The state is `gone`, and the space None, if the binding is deleted or does not name the space, or the space is
+    deleted.
     """
     row = run.one("get_binding", id=binding_id, user_id=None)
     bound = [] if row is None else [space for space in _read_spaces(row) if space.id == space_id and not space.deleted]
