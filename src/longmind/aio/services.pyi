@@ -59,7 +59,7 @@ class AsyncConversations:
     async def close_conversation(self, conversation_id: ConversationId) -> Conversation:
         """Close a conversation for good; closing it again changes nothing.
 
-        Bindings that cover it queue its extraction in the same transaction."""
+        Its extraction is queued in the same transaction, for each binding that asks for one at this point."""
     async def close_stale(self, idle: Idle, *, namespace: Namespace | None=None) -> list[Conversation]:
         """Close the user's open conversations that nothing was appended to for `idle`; return them.
 
@@ -92,11 +92,11 @@ class AsyncConversations:
         tail_limit: how many earlier rows the model sees at most, in whole turns.
         on_text: receives each piece of the answer.
         memory_policy, agent_id: the memory blocks that the model sees; by default the core blocks of the user and of
-        the context's agent, behind the system prompt.
+        the context's agent, after the system prompt.
 
-        Wrong input raises and writes nothing. Once the user's message is stored there is always a result; if the
-        model fails, its status is `error`. A repeated idempotency key finds the first user message and starts another
-        answer."""
+        Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
+        if the model or the store fails, the result has the status `error`. A repeated idempotency key finds the first
+        user message and starts another answer."""
     async def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
         """Bring the summary of a conversation up to the last finished turn now.
 
@@ -142,8 +142,8 @@ class AsyncMemory:
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
         conversation_scope: a namespace and a user, each `*` for all, or a list of up to 1,000 such pairs.
-        memory_space_ids: at most 1,000 spaces of the user. What other users say goes to their own space of the same
-        name.
+        memory_space_ids: at most 1,000 spaces of the user. What other users say goes into a shared space, or else into
+        their own space of the same name.
         extraction_policy: when to extract; by default when a conversation closes.
 
         Binding conversations of other users needs the capability `admin`."""
@@ -256,7 +256,7 @@ class AsyncWorkingContexts:
         """Build what a model should know before it answers: the summary, its memory and the last turns.
 
         recall_query: what to recall atoms about; without one only always-on atoms are shown.
-        recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: from 1.
+        recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: 1 to 10,000,000.
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
@@ -325,7 +325,8 @@ class AsyncTools:
     async def memory_delete(self, id: str) -> DeletedEntry:
         """Remove an entry for good from the store and the search index. Entries that it superseded stay hidden.
 
-        An entry that came from the user is not removed: only tools from `bound` can ask the user for consent."""
+        An entry that came from the user is not removed: only tools from `bound` can ask the user for consent. A session
+        may delete 5 entries; after that the code of the error is `RATE_LIMITED`."""
     async def invoke(self, tool_name: ToolName, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool by its name with arguments as JSON, validated strictly, and return its answer as JSON.
 

@@ -149,7 +149,7 @@ class Conversations:
     def close_conversation(self, conversation_id: ConversationId) -> Conversation:
         """Close a conversation for good; closing it again changes nothing.
 
-        Bindings that cover it queue its extraction in the same transaction.
+        Its extraction is queued in the same transaction, for each binding that asks for one at this point.
         """
         closed = self._database.write(
             self._scope,
@@ -357,11 +357,11 @@ class Conversations:
         tail_limit: how many earlier rows the model sees at most, in whole turns.
         on_text: receives each piece of the answer.
         memory_policy, agent_id: the memory blocks that the model sees; by default the core blocks of the user and of
-        the context's agent, behind the system prompt.
+        the context's agent, after the system prompt.
 
-        Wrong input raises and writes nothing. Once the user's message is stored there is always a result; if the
-        model fails, its status is `error`. A repeated idempotency key finds the first user message and starts another
-        answer.
+        Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
+        if the model or the store fails, the result has the status `error`. A repeated idempotency key finds the first
+        user message and starts another answer.
         """
         plan = TurnPlan(
             conversation_id=validate_id("conversation_id", conversation_id),

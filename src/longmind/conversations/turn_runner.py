@@ -83,7 +83,10 @@ class RunningTurn:
     """Marks the turn as running in the store; empty before and afterwards."""
 
     def run(self) -> TurnResult:
-        """Run the turn to its end. Raises until the user's message is stored; after that it always returns a result."""
+        """Run the turn to its end and return the result.
+
+        Raises until the user's message is stored; after that only an error of `on_text`, or an interrupt.
+        """
         with fence_erasures(self.database, self.scope):
             return self._run()
 

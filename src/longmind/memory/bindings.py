@@ -51,8 +51,8 @@ class Bindings(MemoryBase):
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
         conversation_scope: a namespace and a user, each `*` for all, or a list of up to 1,000 such pairs.
-        memory_space_ids: at most 1,000 spaces of the user. What other users say goes to their own space of the same
-        name.
+        memory_space_ids: at most 1,000 spaces of the user. What other users say goes into a shared space, or else into
+        their own space of the same name.
         extraction_policy: when to extract; by default when a conversation closes.
 
         Binding conversations of other users needs the capability `admin`.

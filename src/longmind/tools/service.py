@@ -93,7 +93,8 @@ class Tools:
     def memory_delete(self, id: str) -> DeletedEntry:
         """Remove an entry for good from the store and the search index. Entries that it superseded stay hidden.
 
-        An entry that came from the user is not removed: only tools from `bound` can ask the user for consent.
+        An entry that came from the user is not removed: only tools from `bound` can ask the user for consent. A session
+        may delete 5 entries; after that the code of the error is `RATE_LIMITED`.
         """
         return DeletedEntry.model_validate(self.invoke("memory_delete", {"id": id}))
 
