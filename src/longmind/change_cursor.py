@@ -45,6 +45,7 @@ class ChangeCursor:
 
     def read(self) -> list[Change]:
         """Return the next changes, or none for now."""
+        # A missing number is a transaction that is not committed yet, or one that was rolled back.
         rows = self._read_rows()
         certain = rows if _has_no_gap(self._cursor, rows) else self._read_certain(rows)
         self.waiting = not certain

@@ -89,6 +89,7 @@ class EngineParts:
         self.models = ModelPool(self.loop, settings)
         self.embedding = choose_embedder(embedder, Path(settings.models_folder), self.loop)
         self.reranking = choose_reranker(reranker, Path(settings.models_folder))
+        # After the providers: if one of them cannot be chosen, there is no database to close yet.
         self.database = database = open_database(settings, self.changes)
         # Machines that share a database must agree on the time even if the clock of one of them is wrong.
         self.clock = clock if clock is not system_clock else lambda: system_clock() + database.clock_error
@@ -134,6 +135,7 @@ class EngineParts:
     def retriever(self) -> AtomRetriever:
         """The retriever of atoms. There is only one, because it caches the index of every space."""
         if self._retriever is None:
+            # Imported late, because it loads numpy, which takes longer than opening a database.
             from longmind.recall.retriever import AtomRetriever
 
             with self._retriever_lock:
@@ -193,6 +195,7 @@ class EngineParts:
 
         Other processes drop their caches when they next read the database.
         """
+        # Caches first, so that no recall of this process answers from them while files are removed.
         self.indexes.forget(scope)
         # The line cache is keyed by text, not by user, so all of it goes.
         self._line_retriever = None

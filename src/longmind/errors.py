@@ -190,6 +190,7 @@ class LimitExceeded(LongmindError):
     default_hint = "Pass less at a time, or store the large part elsewhere and pass its address."
 
     def __init__(self, what: str, *, limit: int, given: int, unit: str, at_least: bool = False) -> None:
+        # A stream is refused at its limit, before its whole size is known.
         number = f"at least {given:,}" if at_least else f"{given:,}"
         super().__init__(f"{what} is limited to {limit:,} {unit}; {number} were given.")
         self.limit = limit

@@ -39,6 +39,7 @@ class JobHandlers:
         if embedding is not None:
             handlers.register(reindex_kind(embedding.model), partial(self._embed_space, embedding))
             handlers.register(embed_kind(embedding.model), partial(self._embed_events, embedding))
+        # An engine without an extractor leaves these jobs to another one.
         if self._parts.extractor_of is not None:
             handlers.register(EXTRACT, self._extract)
             handlers.register(SLEEP, self._update_blocks)
@@ -83,6 +84,7 @@ class JobHandlers:
         try:
             return Effect(self._parts.pipeline.pattern_finder.find(run.scope, run.job.payload["memorySpaceId"]))
         except NotFound:
+            # Deleted after the job was queued: there is nothing left to do, and no reason to try again.
             return {"skipped": "The space is deleted."}
 
     def _summarise(self, run: JobRun) -> dict[str, Any]:

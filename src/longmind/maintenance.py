@@ -40,6 +40,7 @@ class Maintenance:
         parts = self._parts
         chosen = None if namespace is None else validate_namespace(namespace)
         before = parts.clock() - validate_idle(idle)
+        # A context per owner, since no statement on user data runs without a scope.
         owners = parts.database.read(None, conversations.list_owners_of_stale, chosen, before)
         contexts = (Context(scope, self._services) for scope in owners)
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
@@ -116,6 +117,7 @@ class Maintenance:
         found = self.find_jobs(job_id=validate_id("job_id", job_id), limit=1)
         if not found:
             raise NotFound("job", job_id)
+        # The job is queued again as its owner, by the operation that the owner has.
         scope, _ = found[0]
         return Context(scope, self._services).jobs.retry_job(job_id)
 

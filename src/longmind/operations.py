@@ -45,6 +45,7 @@ class Operation:
     @property
     def signature(self) -> inspect.Signature:
         """The parameters as a caller passes them, with annotations evaluated."""
+        # Without `self`.
         full = inspect.signature(self.method, eval_str=True)
         return full.replace(parameters=list(full.parameters.values())[1:])
 
