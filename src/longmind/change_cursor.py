@@ -31,7 +31,7 @@ class ChangeCursor:
         if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not 0 <= after < 2**63):
             raise InvalidInput(
                 f"after is {quote_value(after)}.",
-                hint="Pass the cursor of the last change you have dealt with, or None.",
+                hint="Pass the cursor of the last change that you handled, or None.",
             )
         if not isinstance(wait, bool | int | float) or not wait >= 0:
             raise InvalidInput(f"wait is {quote_value(wait)}.", hint="Pass True, False or a number of seconds.")

@@ -39,7 +39,7 @@ def test_what_cannot_be_done_is_said_and_ends_with_one(sqlite_url: str, tmp_path
     for arguments, words in (
         (("erase",), "Neither --user nor --vacuum"),
         (("erase", "verify"), "No text to search for"),
-        (("export", *WHOSE, "-o", str(tmp_path)), "cannot be made"),
+        (("export", *WHOSE, "-o", str(tmp_path)), "cannot be created"),
     ):
         done = run_here(*arguments, "--url", sqlite_url)
         assert done.returncode == 1, arguments

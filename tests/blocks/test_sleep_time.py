@@ -68,7 +68,7 @@ def test_a_conversation_settles_by_ten_minutes_of_silence(
     assert (job.result["added"], job.result["known"], job.result["messages"]) == (1, 0, 1)
     ctx.conversations.close_conversation(conversation.id)
     assert engine.work().succeeded == 1
-    assert ctx.jobs.list_jobs()[0].result == {"skipped": "Nothing was said since."}
+    assert ctx.jobs.list_jobs()[0].result == {"skipped": "The conversation has no new message."}
     assert len(core(ctx)) == 4
 
 

@@ -52,7 +52,7 @@ def test_lines_are_added_replaced_and_removed_and_the_rest_stays(ctx: longmind.C
     assert core(ctx) == ["Likes tea.", "Lives in Oslo."]
     assert update_memory(ctx, edit="remove_line", line="Likes tea.").startswith("Done.")
     assert core(ctx) == ["Lives in Oslo."]
-    assert "Copy the line as it is" in update_memory(ctx, edit="remove_line", line="Likes tea.")
+    assert "Copy the line exactly" in update_memory(ctx, edit="remove_line", line="Likes tea.")
 
 
 def test_lines_that_a_model_only_copies_stay_as_they_were(ctx: longmind.Context, blocks: Blocks) -> None:
@@ -78,7 +78,7 @@ def test_the_scope_of_the_agent_is_there_where_an_agent_is(ctx: longmind.Context
 
 @pytest.mark.conforms("C7")
 def test_a_model_recalls_archival_memory(ctx: longmind.Context, blocks: Blocks) -> None:
-    assert recall_memory(ctx, query="tyres") == "Nothing in archival memory is about this."
+    assert recall_memory(ctx, query="tyres") == "Archival memory has nothing about this."
     blocks.update("archival", "Favourite film is Alien", None)
     blocks.update("archival", "Volvo needs new tyres", None, agent_id="garage")
     assert "- [user, line 1] Favourite film is Alien" in recall_memory(ctx, query="film")

@@ -283,7 +283,7 @@ def test_a_line_that_is_no_text_is_found(tmp_path: Path) -> None:
     with longmind.open(url, embedder=None) as engine:
         engine.context(**OWNER).tools.memory_brief()
         execute(url, "UPDATE tool_audit SET body = CAST(x'ff' AS TEXT)")
-        assert [problem.what for problem in checked(engine).problems] == ["has a line that is no text"]
+        assert [problem.what for problem in checked(engine).problems] == ["has a line that is not text"]
         assert verify_exported([json.dumps(line) for line in export(engine._database, "")], "").problems != []
 
 

@@ -101,7 +101,7 @@ def test_numbers_go_on_and_later_rotations_follow_the_ones_before(engine: longmi
         assert (of_file(path).problems, unjoined(engine, path)) == ([], [])
     # The older file is proved by way of the newer one.
     file_of(second, folder).unlink()
-    assert "stands between" in unjoined(engine, file_of(first, folder))[0]
+    assert "is missing from the folder" in unjoined(engine, file_of(first, folder))[0]
 
 
 def test_the_whole_chain_can_be_moved_and_goes_on(engine: longmind.Engine, folder: Path, clock: SettableClock) -> None:
@@ -224,7 +224,7 @@ def test_a_file_that_is_whole_but_not_the_one_that_was_moved_does_not_join(
     assert of_file(path).problems == []
     assert unjoined(engine, path) == ["this is not the file that the lines were moved to"]
     execute(database_url, "UPDATE tool_audit_heads SET anchor_file = 'x'")
-    assert unjoined(engine, path) == ["where the chain begins in the database was changed"]
+    assert unjoined(engine, path) == ["the beginning of the chain in the database was changed"]
     execute(database_url, "DELETE FROM tool_audit_heads")
     assert unjoined(engine, path) == ["the database does not have the chain of this file"]
 

@@ -60,12 +60,12 @@ def test_the_template_for_chat_messages_leaves_the_turns_to_the_messages(ada: Ad
         ("{{/turns}}", "Stray closing tag"),
         ("{{#turns}}{{/recalled}}", "No closing tag"),
         ("{{> other}}", "another template"),
-        (f"{{{{#turns}}}}{'{{#items}}' * 25}x{'{{/items}}' * 25}{{{{/turns}}}}", "'items' stands within"),
+        (f"{{{{#turns}}}}{'{{#items}}' * 25}x{'{{/items}}' * 25}{{{{/turns}}}}", "'items' is nested"),
         (
             "{{#turns}}{{#items}}{{#recalled}}{{#facts.items}}x{{/facts.items}}{{/recalled}}{{/items}}{{/turns}}",
-            "within",
+            "nested",
         ),
-        ("{{#turns}}{{#items}}{{^any}}{{#items}}x{{/items}}{{/any}}{{/items}}{{/turns}}", "'items' stands within"),
+        ("{{#turns}}{{#items}}{{^any}}{{#items}}x{{/items}}{{/any}}{{/items}}{{/turns}}", "'items' is nested"),
         ("{{surprise}}", "unknown variable"),
         ("{{#recalled}}{{#facts}}{{#items}}{{texts}}{{/items}}{{/facts}}{{/recalled}}", "unknown variable"),
         (

@@ -85,7 +85,7 @@ def check_index(records: ImportedRecords) -> None:
                 _require(0 <= row["position"] < words[row["space_id"]])
     except (ValueError, TypeError, LookupError, StoreError) as error:
         raise InvalidInput(
-            "The search index of the export does not belong to its atoms.", hint="Import the export unchanged."
+            "The search index in the export does not match its atoms.", hint="Import the export unchanged."
         ) from error
 
 

@@ -81,8 +81,8 @@ def open_source(source: ImportSource) -> Iterator[ImportedRecords]:
             yield records
     else:
         raise InvalidInput(
-            "source is neither an export, nor a path, nor a readable file.",
-            hint="Pass what export_user_data returned, a path, or a file that is open for reading bytes.",
+            f"source must be an export, a path or a binary file, not {type(source).__name__}.",
+            hint="Pass the result of export_user_data, a path, or a file opened with mode 'rb'.",
         )
 
 
@@ -135,7 +135,7 @@ def _read_scope(content: dict[str, Any]) -> Scope:
     if content.get("version") not in KNOWN_VERSIONS:
         known = " and ".join(map(str, KNOWN_VERSIONS))
         raise InvalidInput(
-            f"The export has version {content.get('version')!r}; this Longmind knows {known}.",
+            f"The export has version {content.get('version')!r}; this Longmind reads versions {known}.",
             hint="Import it with the version that exported it, or a newer one.",
         )
     try:
@@ -224,13 +224,13 @@ class ExportArchive:
                 lines += 1
                 if len(line) == _LINE_LIMIT:
                     raise InvalidInput(
-                        f"{name!r} of the archive has a line of more than {_LINE_LIMIT:,} bytes.", hint=_HINT
+                        f"The file {name!r} in the archive has a line of more than {_LINE_LIMIT:,} bytes.", hint=_HINT
                     )
                 # Longer than its manifest says: the rest need not be read to know that it was changed.
                 if size > stated.bytes:
                     break
         if stated != _ArchivedFile(lines, size, digest.hexdigest()):
-            raise InvalidInput(f"{name!r} of the archive was changed.", hint=_HINT)
+            raise InvalidInput(f"The file {name!r} in the archive was changed.", hint=_HINT)
 
 
 def _name_file(table: str) -> str:
@@ -251,18 +251,20 @@ def _refuse_overlaps(archive: zipfile.ZipFile) -> None:
     entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
     ends = [*(entry.header_offset for entry in entries[1:]), archive.start_dir]
     if any(entry.header_offset + entry.compress_size > end for entry, end in zip(entries, ends, strict=True)):
-        raise InvalidInput("Files of the archive overlap.", hint="Import an archive that was written by an export.")
+        raise InvalidInput("Files of the archive overlap.", hint="Import an archive that Longmind exported.")
 
 
 def _refuse_bomb(entry: zipfile.ZipInfo) -> None:
     """Raise InvalidInput for a file that would become far larger than any export, or is packed in another way."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # Other methods may take gigabytes of memory before the first byte is unpacked.
-        raise InvalidInput(f"{entry.filename!r} of the archive is packed by an unknown method.", hint=_HINT)
+        raise InvalidInput(
+            f"The file {entry.filename!r} in the archive is compressed by an unknown method.", hint=_HINT
+        )
     if entry.flag_bits & 0x1:
         raise InvalidInput("The archive is encrypted.", hint="Import the archive unchanged.")
     if entry.file_size > _SMALL and entry.file_size > _MOST_PACKED * entry.compress_size:
         raise InvalidInput(
-            f"{entry.filename!r} of the archive would become {entry.file_size:,} bytes out of {entry.compress_size:,}.",
-            hint="Import an archive that was written by an export.",
+            f"The file {entry.filename!r} in the archive would expand from {entry.compress_size:,} to {entry.file_size:,} bytes.",
+            hint="Import an archive that Longmind exported.",
         )

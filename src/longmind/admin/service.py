@@ -177,7 +177,7 @@ class Admin:
     def _refuse(self, subject: Scope, operation: str) -> None:
         self._log(subject, operation, refused=True)
         raise Forbidden(
-            "The data of other users, and imports, need the capability 'admin'.",
+            "Imports, and access to the data of other users, need the capability 'admin'.",
             hint="Make the context with capabilities={'admin'}.",
         )
 

@@ -67,7 +67,7 @@ def new_export_file(path: Path) -> Iterator[IO[bytes]]:
         if created and not isinstance(error, FileExistsError):
             raise translate_disk_error(error, path) from error
         raise InvalidInput(
-            f"{str(path)!r} cannot be made: {error.strerror}.", hint="Check the folder and its permissions."
+            f"{str(path)!r} cannot be created: {error.strerror}.", hint="Check the folder and its permissions."
         ) from error
 
 

@@ -128,8 +128,8 @@ def _refuse_other_row(run: Transaction, table: TableColumns, row: list[Any]) -> 
     existing = table_rows.find_row(run, table, row)
     if existing is None or table.normalise(existing) != table.normalise(tuple(row)):
         raise Conflict(
-            f"There is other data in {table.name} already, under the same ids.",
-            hint="Erase the user first, or give the user_id of a user without data.",
+            f"{table.name} already holds other data under the same ids.",
+            hint="Erase the user first, or pass the user_id of a user without data.",
         )
 
 

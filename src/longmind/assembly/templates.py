@@ -139,7 +139,7 @@ def _parse_template(id: str, text: str) -> combustache.Template:
     except (CombustacheError, RecursionError) as error:
         raise _make_template_error(id, str(error) or "its sections are nested too deeply") from None
     if repeated is not None:
-        raise _make_template_error(id, f"the section {repeated!r} stands within one of the same name")
+        raise _make_template_error(id, f"the section {repeated!r} is nested in one of the same name")
     return parsed
 
 

@@ -110,11 +110,11 @@ class _FileChecker:
 
     def check(self, fields: dict[str, Any]) -> None:
         if self._ended:
-            self.report_problem("something stands after its end")
+            self.report_problem("lines follow its end")
         if "chains" in fields:
             self._ended = True
             if (fields["chains"], fields["seal"]) != (len(self._seals), _seal_file(self._key, self._seals.values())):
-                self.report_problem("a chain is missing as a whole, or was added")
+                self.report_problem("a whole chain is missing, or one was added")
             return
         owner, group = decode_owner(fields), fields["group"]
         chain = (owner.id, group)
@@ -124,7 +124,7 @@ class _FileChecker:
         checker = self._checkers[chain]
         # Report what stands after an end, and check it all the same: it may be the one line that was added.
         if chain in self._seals:
-            checker.report(fields.get("seq"), "stands after the end of its chain")
+            checker.report(fields.get("seq"), "follows the end of its chain")
         if "anchor" in fields:
             if begun:
                 checker.report(fields["anchor"], "the chain begins a second time")

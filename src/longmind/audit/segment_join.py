@@ -70,21 +70,19 @@ def _explain_gap(database: Database, file: MovedFile, key: str) -> str | None:
         # The rotation was interrupted: the lines are in the file, and still in the database.
         lines = database.read(file.owner, audit.list_lines, file.group, after=file.seq - 1, limit=1)
         same = [(line.seq, line.hash) for line in lines] == [(file.seq, file.hash)]
-        return None if same else "the database does not go on from this line"
+        return None if same else "the database does not continue from this line"
     while anchor.seq >= file.seq:
         if not chains.is_sealed(key, file.owner.id, file.group, anchor):
-            return "where the chain begins in the database was changed"
+            return "the beginning of the chain in the database was changed"
         if anchor.seq == file.seq:
             break
         # Other files stand between. Each names the one it follows, and is known by its digest.
         between = file.path.parent / Path(anchor.file).name
         later = read_moved(between) if between.is_file() else None
         if later is None:
-            return (
-                f"{between.name}, which stands between this file and the database, is not next to it, or cannot be read"
-            )
+            return f"{between.name}, the file between this one and the database, is missing from the folder or cannot be read"
         if later.digest != anchor.digest or later.before.seq >= anchor.seq:
-            return f"{between.name}, which stands between this file and the database, was changed"
+            return f"{between.name}, the file between this one and the database, was changed"
         anchor = later.before
     same = (anchor.seq, anchor.hash, anchor.digest) == (file.seq, file.hash, file.digest)
     return None if same else "this is not the file that the lines were moved to"

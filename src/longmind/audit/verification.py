@@ -72,14 +72,14 @@ class ChainChecker:
         if anchor == NO_ANCHOR:
             return
         if not chains.is_sealed(self._key, self._scope_id, self._group, anchor):
-            self.report(None, "where it begins was changed, or which file has the lines before")
+            self.report(None, "its beginning, or the name of the file with its earlier lines, was changed")
         self._seq, self._hash = anchor.seq, anchor.hash
 
     def check_line(self, seq: int, body: str, hash: str) -> None:
         """Check the next line against the one before it."""
         self._report.lines += 1
         if seq <= self._seq:
-            self.report(seq, f"stands after line {self._seq}: the order was changed")
+            self.report(seq, f"follows line {self._seq}: the order was changed")
             return
         if seq > self._seq + 1:
             missing = f"line {seq - 1} is" if seq == self._seq + 2 else f"lines {self._seq + 1} to {seq - 1} are"
@@ -96,7 +96,7 @@ class ChainChecker:
         elif head.seq > self._seq:
             self.report(head.seq, f"the chain ends at line {self._seq}: the lines after it are missing")
         elif (head.seq, head.hash, head.seal) != (self._seq, self._hash, self._seal_head()):
-            self.report(self._seq, "is not where the chain ended")
+            self.report(self._seq, "is not the end of the chain")
 
     def end_file(self, seq: int, hash: str, seal: str) -> None:
         """Compare the last line with the end of a file of moved lines; the chain itself goes on elsewhere."""
@@ -129,14 +129,14 @@ def verify_chain(database: Database, chain: AuditChain, key: str) -> Verificatio
             checker.end(None)
             return report
         if chain.owner.id != chain.scope_id:
-            checker.report(None, "the owner that it names was changed")
+            checker.report(None, "its owner was changed")
             return report
         anchor = read_anchor(database, chain.owner, chain.group)
         checker.begin(anchor)
         try:
             _check_lines(checker, database, chain.owner, chain.group)
         except UnicodeDecodeError:
-            checker.report(None, "has a line that is no text")
+            checker.report(None, "has a line that is not text")
         # A rotation at the same time removes lines before they are read: then start over from the new beginning.
         if anchor == read_anchor(database, chain.owner, chain.group):
             return report
@@ -168,7 +168,7 @@ def _check_lines(checker: ChainChecker, database: Database, owner: Scope, group:
         for line in read_lines(database, owner, group, start):
             checker.check_line(line.seq, line.body, line.hash)
             if not _has_matching_columns(line):
-                checker.report(line.seq, "is found by other values than it has")
+                checker.report(line.seq, "differs from the columns by which it is found")
             last = line.seq
         # The chain may have grown. A line before the end that was read must be there by now.
         if head is not None and last == start:

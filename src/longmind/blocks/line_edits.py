@@ -49,7 +49,7 @@ def _find_place(content: str, line: str) -> int:
         if each.strip() and (each.strip() in forms or sanitise_line(each) in forms)
     ]
     if not places:
-        raise InvalidInput("The block has no such line.", hint="Copy the line as it is in the block.")
+        raise InvalidInput("The block has no such line.", hint="Copy the line exactly as the block has it.")
     return places[0]
 
 

@@ -68,7 +68,7 @@ class Blocks:
             raise InvalidInput(f"scope is {quote_value(scope)}.", hint="Use 'all', 'user' or 'agent'.")
         agent = validate_agent(agent_id)
         if scope == "user" and agent is not None:
-            raise InvalidInput("The scope 'user' has no agent.", hint="Leave agent_id out, or pass scope='agent'.")
+            raise InvalidInput("The scope 'user' takes no agent_id.", hint="Leave agent_id out, or pass scope='agent'.")
         return Page(
             self._database.read(
                 self._scope, store.list_all, users=scope != "agent", agents=scope != "user", agent_id=agent

@@ -61,14 +61,14 @@ class SleepTimeUpdater:
         try:
             idle = self._database.read(scope, read_idle_state, conversation_id, self._clock())
         except NotFound:
-            return {"skipped": "The conversation is gone."}
+            return {"skipped": "The conversation was deleted."}
         if idle.rule is None or not idle.rule.enabled:
             return {"skipped": _OFF}
         if not idle.settled:
             # The conversation went on, or the idle time was raised. The minimum makes up for the rounding of seconds.
             return JobPostponement(max(idle.settles_at - self._clock(), _MIN_WAIT) / 1_000_000)
         if idle.until <= idle.begun_at:
-            return {"skipped": "Nothing was said since."}
+            return {"skipped": "The conversation has no new message."}
         span = (idle.begun_at, idle.until)
         if kept.get("span") != span:
             kept["span"], kept["found"] = span, self._fact_reader.read(scope, conversation_id, *span)
@@ -96,13 +96,13 @@ class SleepTimeUpdater:
         if rule is None or not rule.enabled:
             return {"skipped": _OFF}
         if not conversations.move_sleep_mark(run, work.conversation_id, work.idle.begun_at, work.idle.until):
-            raise EffectConflict("The conversation was read by another job at the same time.")
+            raise EffectConflict("Another job read the conversation at the same time.")
         now = self._clock()
         for draft, before in zip(merged.drafts, stored, strict=True):
             if draft.changed:
                 place = BlockPlace(draft.block_type, work.agent_id)
                 if blocks.write(run, scope, place, draft.content, before, "sleep", now, draft.said_at) is None:
-                    raise EffectConflict("A block was written while a conversation was read.")
+                    raise EffectConflict("Another writer changed a block while the job read the conversation.")
         # Numbers, never words of the conversation, which may have to be erased later.
         found = work.found
         return {

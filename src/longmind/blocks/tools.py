@@ -62,11 +62,15 @@ def build_tools(blocks: Blocks, agent_id: str | None) -> list[BoundTool]:
 
 
 def _build_update_schema(scopes: list[str]) -> dict[str, Any]:
-    meaning = "user: for all agents. agent: for this agent alone." if len(scopes) > 1 else "user is the only one."
+    meaning = "user: for all agents. agent: for this agent alone." if len(scopes) > 1 else "user is the only scope."
     return _build_strict_schema(
         {
             "block_type": {"type": "string", "enum": list(get_args(BlockType))},
-            "scope": {"type": ["string", "null"], "enum": [*scopes, None], "description": f"{meaning} null is user."},
+            "scope": {
+                "type": ["string", "null"],
+                "enum": [*scopes, None],
+                "description": f"{meaning} null means user.",
+            },
             "edit": {"type": "string", "enum": list(EDITS)},
             "content": {
                 "type": ["string", "null"],
@@ -171,7 +175,7 @@ def _run_recall(blocks: Blocks, agent_id: str | None, given: dict[str, Any]) -> 
         raise InvalidInput(f"limit is {quote_value(limit)}.", hint=f"Pass a number from 1 to {_MAX_LINES}, or null.")
     found = blocks.recall(_validate_string(given, "query"), agent_id=agent_id, limit=count)
     if not found:
-        return "Nothing in archival memory is about this."
+        return "Archival memory has nothing about this."
     lines = "\n".join(f"- [{line.scope}, line {line.line_number}] {sanitise_line(line.content)}" for line in found)
     return f"<recalled_memory>\n{SUGGESTIONS_NOTICE}\n{lines}\n</recalled_memory>"
 
@@ -208,5 +212,5 @@ def _validate_choice(given: dict[str, Any], name: str, choices: tuple[Any, ...])
 def _validate_string(given: dict[str, Any], name: str) -> str:
     value = given.get(name)
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} is missing or not a text.", hint="Pass a string.")
+        raise InvalidInput(f"{name} is missing or not a string.", hint="Pass a string.")
     return value

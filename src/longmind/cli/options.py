@@ -31,7 +31,7 @@ Url = Annotated[str | None, typer.Option(help="The database; LONGMIND_URL by def
 # Commands accept a name as well as an id, because people know names.
 Space = Annotated[str | None, typer.Option(help="A memory space, by name or id; optional if there is only one.")]
 
-_PANEL = "Whose memory"
+_PANEL = "Scope"
 Tenant = Annotated[str | None, typer.Option(help="The tenant; LONGMIND_TENANT by default.", rich_help_panel=_PANEL)]
 App = Annotated[str | None, typer.Option(help="The app; LONGMIND_APP by default.", rich_help_panel=_PANEL)]
 User = Annotated[str | None, typer.Option(help="The user; LONGMIND_USER by default.", rich_help_panel=_PANEL)]

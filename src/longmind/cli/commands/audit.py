@@ -30,7 +30,7 @@ from longmind.settings import load_settings
 from longmind.store.database import Database
 from longmind.store.database_url import open_database, sqlite_path
 
-app = typer.Typer(help="Audit the calls of the memory tools, of all users.", no_args_is_help=True)
+app = typer.Typer(help="The audit of memory tool calls, of all users.", no_args_is_help=True)
 
 
 _DAY = 24 * 60 * 60 * 1_000_000
@@ -126,7 +126,8 @@ def _choose_instant(before: str | None, keep_days: int | None) -> Micros:
         return to_micros(before, "before")
     if keep_days is not None and before is None:
         return system_clock() - keep_days * _DAY
-    raise InvalidInput("Exactly one of --before and --keep-days is needed.", hint="Give one of them.")
+    given = "Neither --before nor --keep-days is" if before is None else "Both --before and --keep-days are"
+    raise InvalidInput(f"{given} given.", hint="Give one of the two.")
 
 
 def _join(file: Path, report: VerificationReport, url: str | None, key: str) -> bool:

@@ -19,7 +19,7 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "trouble": ("✗",
 
 def doctor(
     url: Url = None,
-    ask_models: Annotated[bool, typer.Option("--ask-models", help="Also call the embedder of a vendor.")] = False,
+    ask_models: Annotated[bool, typer.Option("--ask-models", help="Also call the vendor's embedder.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the installation, the settings, the database, the models and the keys; nothing is changed.

@@ -39,7 +39,8 @@ def erase(
         if user is not None or vacuum or yes or tenant is not None or app is not None or url is not None or as_json:
             # Options before the subcommand belong to this command; ignoring them would check the wrong database.
             raise InvalidInput(
-                "Options stand before the subcommand verify.", hint="Use: longmind erase verify --url … --text …"
+                "An option of erase stands before the subcommand verify.",
+                hint="Use: longmind erase verify --url … --text …",
             )
         return
     # Without arguments it must not do anything: the default of an erasure is dangerous.
@@ -103,7 +104,7 @@ def _read_lines(file: Path) -> list[str]:
     try:
         return file.read_text("utf-8").splitlines()
     except UnicodeDecodeError:
-        raise InvalidInput(f"{str(file)!r} is not UTF-8.", hint="Save it as UTF-8, one text per line.") from None
+        raise InvalidInput(f"{str(file)!r} is not UTF-8.", hint="Save it as UTF-8 with one text per line.") from None
 
 
 def _scan(url: str | None, needles: SearchedTexts, wal: bool) -> ByteScan:
