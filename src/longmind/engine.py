@@ -275,7 +275,7 @@ class Engine(Maintenance):
 
 def _validate_kinds(kinds: object) -> frozenset[str]:
     known = get_args(ChangeKind)
-    hint = f"Pass a list of some of these: {', '.join(known)}."
+    hint = f"Pass a list with any of: {', '.join(known)}."
     if isinstance(kinds, str) or not isinstance(kinds, Iterable):
         raise InvalidInput(f"kinds is {kinds!r}.", hint=hint)
     wanted = list(kinds)

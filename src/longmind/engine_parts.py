@@ -182,7 +182,9 @@ class EngineParts:
         """Return the rebuild of the JSONL files; raise InvalidInput if `events_jsonl_dir` is not set."""
         self.check_open()
         if self.mirror is None:
-            raise InvalidInput("There are no JSONL files: events_jsonl_dir is not set.", hint="Set it to a folder.")
+            raise InvalidInput(
+                "events_jsonl_dir is not set, so there are no JSONL files.", hint="Set events_jsonl_dir to a folder."
+            )
         return MirrorRebuilder(self.database, self.mirror, self.settings.busy_timeout_seconds)
 
     def forget_jsonl(self, scope: Scope) -> None:
@@ -203,7 +205,7 @@ class EngineParts:
             self.forget_jsonl(scope)
         except StoreError as error:
             _log.warning("JSONL files of an erased user remain: %s", error.message)
-            return f"JSONL files of the user are still there. {error.message} See to it, then erase the user again."
+            return f"JSONL files of the user remain. {error.message} Fix this, then erase the user again."
         return None
 
     def rewrite_jsonl(self, scope: Scope) -> None:

@@ -204,9 +204,7 @@ class RateLimited(LongmindError):
     default_hint = "Wait for `retry_after` seconds, and spread the requests out."
 
     def __init__(self, limit: int, window: int, retry_after: int) -> None:
-        super().__init__(
-            f"More than {limit:,} requests were sent within {window:,} seconds; wait {retry_after:,} seconds."
-        )
+        super().__init__(f"More than {limit:,} requests were sent within {window:,} seconds.")
         self.limit = limit
         self.window = window
         self.retry_after = retry_after

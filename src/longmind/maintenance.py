@@ -88,8 +88,8 @@ class Maintenance:
         parts, embedding = self._parts, self._parts.embedding
         if embedding is None:
             raise InvalidInput(
-                "There is no embedder to make vectors with.",
-                hint="Choose one, such as local:arctic-s, by embedder= of longmind.open, or --embedder of a command.",
+                "The engine has no embedder to compute vectors.",
+                hint="Pass embedder='local:arctic-s' to longmind.open, or --embedder local:arctic-s to the command.",
             )
         incomplete = parts.database.read(None, spaces.list_lacking_vectors, embedding.stamp)
         made = 0
@@ -141,6 +141,6 @@ class Maintenance:
         missing = {migration.version for migration in load_migrations(database.engine)} - set(applied)
         if missing:
             raise StoreError(
-                f"The database lacks the migrations {sorted(missing)}.", hint="Open it again: that applies them."
+                f"The database lacks the migrations {sorted(missing)}.", hint="Open the database again to apply them."
             )
         database.write_health.check()

@@ -35,7 +35,7 @@ def validate_identity(name: str, value: object) -> str:
     if not value.strip():
         raise InvalidIdentity(f"{name} is blank.")
     if value == EVERYBODY:
-        raise InvalidIdentity(f"{name} is '*', which is reserved for everybody.")
+        raise InvalidIdentity(f"{name} is '*', which is reserved for all users.")
     if len(value) > IDENTITY_LIMIT:
         raise InvalidIdentity(f"{name} is limited to {IDENTITY_LIMIT} characters; {len(value):,} were given.")
     for position, character in enumerate(value):
@@ -154,11 +154,11 @@ def _key(kind: bytes, *identities: str) -> str:
 def _validate_capabilities(given: Iterable[str]) -> frozenset[str]:
     known = get_args(Capability)
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidInput(f"capabilities must be a set of names, not {given!r}.", hint=f"Known are {known}.")
+        raise InvalidInput(f"capabilities must be a set of names, not {given!r}.", hint=f"Use only {', '.join(known)}.")
     names = list(given)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInput(f"Unknown capabilities {unknown}.", hint=f"Known are {known}.")
+        raise InvalidInput(f"Unknown capabilities {unknown}.", hint=f"Use only {', '.join(known)}.")
     return frozenset(names)
 
 

@@ -204,7 +204,7 @@ def test_files_that_cannot_be_removed_cost_nobody_the_receipt_and_are_told_of(sq
         assert erased["deleted"]["events"] == 1
         assert ada.admin.verify_receipt(erased["receipt"])
         assert erased["physical"]["done"] is False
-        assert "JSONL files of the user are still there" in erased["physical"]["left"]
+        assert "JSONL files of the user remain" in erased["physical"]["left"]
         log.unlink()
         away.rename(log)
         assert len(ada.events.jsonl_files()) == 1

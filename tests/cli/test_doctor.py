@@ -150,7 +150,7 @@ def test_trouble_ends_with_one(sqlite_url: str, tmp_path: Path, examined: Examin
     ("url", "words"),
     [
         ("postgresql://nobody@127.0.0.1:9/none", "cannot be reached"),
-        ("mysql://somewhere", "not a known kind of address"),
+        ("mysql://somewhere", "not a known kind of database URL"),
         ("sqlite:///{}/text.db", "not a SQLite database"),
     ],
 )

@@ -61,8 +61,11 @@ def test_a_key_is_told_as_json_with_its_token(sqlite_url: str, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("create", "--tenant", "a", "--app", "b"), "exactly one kind of holder"),
-        (("create", "--tenant", "a", "--app", "b", "--user", "u", "--admin"), "exactly one kind of holder"),
+        (("create", "--tenant", "a", "--app", "b"), "for one user, for any user, or for an admin"),
+        (
+            ("create", "--tenant", "a", "--app", "b", "--user", "u", "--admin"),
+            "for one user, for any user, or for an admin",
+        ),
         (("create", "--tenant", "a", "--app", "b", "--admin", "--expires", "2020-01-01"), "in the past"),
         (("create", "--tenant", "a", "--app", "b", "--admin", "--expires", "soon"), "ISO 8601"),
         (("create", "--tenant", "a", "--app", "b", "--admin", "--rate", "often"), "rate is 'often'"),

@@ -353,11 +353,11 @@ def test_summaries_are_summarised_without_a_model_too_each_line_once(
 
 
 def test_a_summary_of_summaries_is_never_made_of_its_own_kind_and_tag(ctx: longmind.Context) -> None:
-    with pytest.raises(longmind.InvalidInput, match="sources of themselves"):
+    with pytest.raises(longmind.InvalidInput, match="summarise themselves"):
         ctx.events.distill_meta_summary(source_kind="meta_summary", source_tag="meta", use_llm=False)
     # Every summary has the one tag, and every one of a model the other.
     for tag, options in (("summary", {"use_llm": False}), ("llm", {"model": ScriptedModel(["Not asked."])})):
-        with pytest.raises(longmind.InvalidInput, match="sources of themselves"):
+        with pytest.raises(longmind.InvalidInput, match="summarise themselves"):
             ctx.events.distill_meta_summary(source_tag=tag, summary_kind="long_term_summary", **options)
 
 

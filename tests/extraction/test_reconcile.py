@@ -268,7 +268,7 @@ def test_what_the_user_states_closes_the_users_old_value_and_takes_over_what_the
 def test_an_older_message_that_is_read_later_becomes_history() -> None:
     newer = known("User lives in Oslo.", APRIL, slot=OSLO)
     assert decide(candidate_of("User lives in Lisbon.", slot=HOME), [newer], MARCH) == Add(
-        "A newer value is known already.", valid_to=APRIL, superseded_by="atom_old"
+        "A newer value is already known.", valid_to=APRIL, superseded_by="atom_old"
     )
     assert isinstance(
         decide(candidate_of("User leads a team of 4."), [known("User leads a team of 5.", APRIL)], MARCH), Add

@@ -56,7 +56,7 @@ def test_an_agent_keeps_finds_and_forgets_through_the_program(sqlite_url: str) -
             assert "Ada likes tea." in str(core.contents[0])
             # Recall is answered from the notes while there is no other memory.
             recalled = await client.call_tool("recall_by_topic", {"query": "cat"})
-            assert words(recalled) == "Ada has a cat (told by the assistant)"
+            assert words(recalled) == "Ada has a cat (said by the assistant)"
             gone = await client.call_tool("memory_delete", {"id": stored.structured_content["id"]})
             assert gone.structured_content["deleted"] is True
 
@@ -198,7 +198,7 @@ def test_the_tools_are_eight_strict_described_and_marked(agent: InProcess) -> No
         ("recall_by_topic", {"query": "x", "valid_at": "soon"}, "valid_at"),
         ("recall_by_topic", {"query": "x", "space": "nowhere"}, "There is no memory space 'nowhere'"),
         ("recall_by_topic", {"query": "x", "space": 7}, "space is not a name"),
-        ("recall_timeline", {"query": "x", "entity": "y"}, "not of both"),
+        ("recall_timeline", {"query": "x", "entity": "y"}, "not both"),
         ("update_memory", {**LINE, "content": "x", "user": "bob"}, "Unknown arguments ['user']"),
         ("update_memory", {**LINE, "content": "x", "block_type": "heart"}, "block_type is 'heart'"),
         ("update_memory", {**LINE, "content": "x" * 4001}, "4,000"),

@@ -87,7 +87,7 @@ def test_a_fact_that_has_ended_is_closed_and_a_conflict(
     clock.advance(1)
     cursor, before = engine.last_cursor(), memory.get_memory_space(space.id)
     for begins in ("2024-01-01T00:00:00Z", "2025-02-01T00:00:00Z", "2027-01-01T00:00:00Z"):
-        with pytest.raises(longmind.Conflict, match="ended already, at 2026-03-01T09:30:01") as refused:
+        with pytest.raises(longmind.Conflict, match="already ended, at 2026-03-01T09:30:01") as refused:
             memory.supersede_atom(old.id, fact("Ada rents in Wien.", valid_from=begins))
         assert old.id in refused.value.hint
         assert refused.value.status == 409

@@ -194,7 +194,7 @@ def test_a_timeline_is_oldest_first_and_shows_superseded_versions(
     assert texts_of(memory.recall_timeline(space_id)) == ["likes tea", "lives in Rome", "lives in Oslo"]
     assert texts_of(memory.recall_timeline(space_id, include_superseded=False)) == ["likes tea", "lives in Oslo"]
     assert texts_of(memory.recall_timeline(space_id, query="lives in", limit=2)) == ["lives in Rome", "lives in Oslo"]
-    with pytest.raises(longmind.InvalidInput, match="not of both"):
+    with pytest.raises(longmind.InvalidInput, match="not both"):
         memory.recall_timeline(space_id, query="x", entity_id_or_name="y")
 
 
@@ -452,7 +452,7 @@ def test_why_not_tells_the_place_beyond_the_limit(memory: Memory, space_id: str)
     low = memory.add_atom(space_id, fact("tea", importance=1))
     memory.add_atoms(space_id, [fact("tea", importance=5) for _ in range(12)])
     answer = memory.why_not(low.id, "tea")
-    assert (answer.found, answer.rank, answer.reasons) == (False, 13, ["it is at place 13, and the limit is 10"])
+    assert (answer.found, answer.rank, answer.reasons) == (False, 13, ["its rank is 13, and the limit is 10"])
     assert answer.explanation is not None
     within = memory.why_not(low.id, "tea", limit=13)
     assert (within.found, within.rank, within.reasons) == (True, 13, [])

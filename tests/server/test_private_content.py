@@ -69,7 +69,7 @@ def test_an_error_that_quotes_what_was_said_is_logged_without_its_words(sqlite_u
     with longmind.open(sqlite_url, embedder=Quoting()) as engine, serving(engine) as client:
         assert client.post("/events", {"kind": "note", "data": {}, "text": f"I like {SAID}."}).status == 201
         assert client.post("/events/search", {"query": SAID}).status == 200
-    assert "events are searched by words alone: EmbedderFailed" in log.getvalue()
+    assert "the search for events uses words alone: EmbedderFailed" in log.getvalue()
     assert SAID not in log.getvalue()
 
 

@@ -265,6 +265,7 @@ def _refuse_bomb(entry: zipfile.ZipInfo) -> None:
         raise InvalidInput("The archive is encrypted.", hint="Import the archive unchanged.")
     if entry.file_size > _SMALL and entry.file_size > _MOST_PACKED * entry.compress_size:
         raise InvalidInput(
-            f"The file {entry.filename!r} in the archive would expand from {entry.compress_size:,} to {entry.file_size:,} bytes.",
+            f"The file {entry.filename!r} in the archive would expand from {entry.compress_size:,} to"
+            f" {entry.file_size:,} bytes.",
             hint="Import an archive that Longmind exported.",
         )

@@ -80,7 +80,10 @@ def _explain_gap(database: Database, file: MovedFile, key: str) -> str | None:
         between = file.path.parent / Path(anchor.file).name
         later = read_moved(between) if between.is_file() else None
         if later is None:
-            return f"{between.name}, the file between this one and the database, is missing from the folder or cannot be read"
+            return (
+                f"{between.name}, the file between this one and the database, is missing from the folder or cannot be"
+                " read"
+            )
         if later.digest != anchor.digest or later.before.seq >= anchor.seq:
             return f"{between.name}, the file between this one and the database, was changed"
         anchor = later.before

@@ -496,4 +496,4 @@ def _read_cursor(cursor: object) -> tuple[int, str]:
             raise InvalidInput("")
         return to_micros(instant), conversation_id
     except InvalidInput:
-        raise InvalidInput(f"cursor {cursor!r} is not valid.", hint="Pass next_cursor of the page before.") from None
+        raise InvalidInput(f"cursor {cursor!r} is not valid.", hint="Pass next_cursor of the previous page.") from None

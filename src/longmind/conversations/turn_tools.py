@@ -88,14 +88,14 @@ def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, 
     for number, given in enumerate(tools):
         tool = _validate_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
         if tool.name in runners:
-            raise InvalidInput(f"There are two tools {tool.name!r}.", hint="Give each tool a name of its own.")
+            raise InvalidInput(f"Two tools have the name {tool.name!r}.", hint="Give each tool a name of its own.")
         if isinstance(given, BoundTool):
             runners[tool.name] = given.run
         elif handler is not None:
             runners[tool.name] = _bind_handler(handler, tool.name)
         else:
             raise InvalidInput(
-                f"Nothing runs the tool {tool.name!r}.", hint="Pass tool_handler(name, arguments), or a BoundTool."
+                f"The tool {tool.name!r} has no handler.", hint="Pass tool_handler(name, arguments), or a BoundTool."
             )
         listed.append(tool)
     return Toolbox(tuple(listed), runners, wait_for, cancel)

@@ -163,7 +163,7 @@ class EventBuilder:
         unknown = [str(name) for name in base if name not in _ALLOWED_FIELDS]
         if unknown:
             raise InvalidInput(
-                f"base has the unknown fields {sorted(unknown)}.", hint=f"Known are {sorted(_ALLOWED_FIELDS)}."
+                f"base has the unknown fields {sorted(unknown)}.", hint=f"Use only {sorted(_ALLOWED_FIELDS)}."
             )
         renamed = {"org_id": self._scope.tenant_id, "scope_id": self._bucket}
         for name in _CONTEXT_FIELDS:
@@ -245,13 +245,13 @@ def validate_state_key(key: object) -> str:
 
 def _mismatch_error(name: str) -> InvalidIdentity:
     return InvalidIdentity(
-        f"base has another {name} than the context.", hint=f"Leave {name} out, or make the context with it."
+        f"The {name} of base differs from that of the context.", hint=f"Leave {name} out, or make the context with it."
     )
 
 
 def _validate_topic(topic: object, tool: object) -> str | None:
     if topic is not None and tool is not None and topic != tool:
-        raise InvalidInput("tool and topic differ, but they are two names of one field.", hint="Pass topic alone.")
+        raise InvalidInput("tool and topic differ, but both name the same field.", hint="Pass topic alone.")
     return validate_label("topic", tool if topic is None else topic)
 
 

@@ -112,7 +112,7 @@ class EventRetriever:
         try:
             return EventQuery(terms, self._embedding.query(query), self._embedding.usual)
         except EmbedderFailed as error:
-            _log.warning("events are searched by words alone: %s", error)
+            _log.warning("the search for events uses words alone: %s", error)
             return EventQuery(terms)
 
     def _current(self, scope: Scope, timeline_id: str, *, fresh: bool = True) -> AbstractContextManager[TimelineIndex]:
@@ -144,7 +144,7 @@ class EventRetriever:
                 with fence_erasures(self._database, scope, epoch_left):
                     self._requests.make(scope, request, epoch_left, now)
         except (EmbedderFailed, StoreError, UserErased) as error:
-            _log.warning("some events have no vector yet and are found by their words alone: %s", error)
+            _log.warning("some events have no vectors yet and are found by words alone: %s", error)
         return stamp
 
     def _embed(

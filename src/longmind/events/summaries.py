@@ -126,8 +126,8 @@ class TimelineSummaries:
         # Such a summary would be distilled again and again, each time from its own words.
         if from_kind == kind and from_tag in _list_tags(tag, distiller):
             raise InvalidInput(
-                f"The summaries of kind {kind!r} and tag {tag!r} would be sources of themselves.",
-                hint="Pass another summary_kind or summary_tag than the sources have.",
+                f"Summaries of kind {kind!r} with the tag {tag!r} would summarise themselves.",
+                hint="Pass a summary_kind or summary_tag that the sources do not have.",
             )
         limit = validate_count("max_summaries", max_summaries, most=SUMMARIES_LIMIT)
         least_signal = self._choose_signal(min_signal)

@@ -39,7 +39,7 @@ def validate_candidates(
     for candidate in candidates:
         repaired, refusal = _repair(candidate, by_id)
         if refusal is None and accepted >= MOST_ATOMS:
-            refusal = f"One extraction gives at most {MOST_ATOMS} atoms."
+            refusal = f"One extraction makes at most {MOST_ATOMS} atoms."
         accepted += refusal is None
         validated.append((repaired, refusal))
     return validated
@@ -55,11 +55,11 @@ def _repair(candidate: Candidate, messages: Mapping[str, SourceMessage]) -> tupl
     cited = tuple(dict.fromkeys(each for each in candidate.source_message_ids if each in messages))
     candidate = replace(candidate, source_message_ids=cited)
     if all(messages[each].read_only for each in cited):
-        return candidate, "It rests on no message of what is extracted."
+        return candidate, "It cites no message that was extracted."
     if candidate.kind not in get_args(AtomKind):
-        return candidate, "There is no such kind."
+        return candidate, "Its kind is unknown."
     if candidate.kind == "PATTERN":
-        return candidate, "Patterns are found by the platform, from many episodes."
+        return candidate, "Only the platform makes patterns, from many episodes."
     text = _repair_text(candidate.text, _TEXT_LIMIT)
     if text is None:
         return candidate, "Its text is blank, too long or cannot be stored."
@@ -87,7 +87,7 @@ def _repair(candidate: Candidate, messages: Mapping[str, SourceMessage]) -> tupl
     if candidate.valid_to is not None and candidate.valid_to <= begins:
         candidate = replace(candidate, valid_to=None)
     if not may_say_kind(trust, candidate.kind):
-        return candidate, "Only what the user says makes a rule or a preference."
+        return candidate, "Only the user can state a rule or a preference."
     return candidate, None
 
 

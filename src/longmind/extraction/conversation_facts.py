@@ -56,7 +56,9 @@ class ConversationFactReader:
         candidates = self._database.read(scope, _read_learned, conversation_id, until, messages)
         if candidates is None:
             if self._extractor_of is None:
-                raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
+                raise InvalidInput(
+                    "The engine has no extractor.", hint="Open the engine with an extractor, such as extractor='rules'."
+                )
             extracted = self._extractor_of(scope).extract(messages, _VERSION)
             cost, note = extracted.cost, extracted.note
             validated = validate_candidates(extracted.candidates, messages)

@@ -183,7 +183,9 @@ class Pipeline:
     def _extract(self, scope: Scope, order: ExtractionOrder, source: ExtractionInput) -> PreparedExtraction:
         """Run the extractor on messages, and validate and embed its candidates."""
         if self._extractor_of is None:
-            raise InvalidInput("There is no extractor.", hint="Open the engine with one.")
+            raise InvalidInput(
+                "The engine has no extractor.", hint="Open the engine with an extractor, such as extractor='rules'."
+            )
         extracted = self._extractor_of(scope).extract(source.messages, order.version)
         validated = validate_candidates(extracted.candidates, source.messages)
         valid = self._cut_forgotten(source, [candidate for candidate, refusal in validated if refusal is None])
@@ -258,7 +260,7 @@ class Pipeline:
         additions = [step for step in plan.steps if isinstance(step, AtomAddition)]
         change = spaces.begin_change(run, space_id, now, len(additions))
         if change.revision != plan.revision + 1:
-            raise EffectConflict("The space was changed while a conversation was extracted into it.")
+            raise EffectConflict("Another writer changed the space during the extraction.")
         _move_watermark(run, prepared)
         apply_steps(run, home, space_id, change, plan.steps, now)
         if additions:
@@ -273,9 +275,7 @@ class Pipeline:
 def _defer(state: bindings.BindingState) -> Result | JobPostponement:
     """Wait while a binding is paused; skip the job when the binding or its space is gone."""
     return (
-        JobPostponement(_PAUSE_SECONDS)
-        if state == "paused"
-        else {"skipped": "The binding is deleted, or its space is."}
+        JobPostponement(_PAUSE_SECONDS) if state == "paused" else {"skipped": "The binding or its space was deleted."}
     )
 
 
@@ -293,7 +293,7 @@ def _move_watermark(run: Transaction, prepared: PreparedExtraction) -> None:
     """Move the watermark behind the messages that were read, unless another job has moved it."""
     order, watermark = prepared.order, prepared.source.watermark
     if not extraction_marks.move(run, order.target, watermark, max(order.until, watermark)):
-        raise EffectConflict("The conversation was extracted by another job at the same time.")
+        raise EffectConflict("Another job extracted the conversation at the same time.")
 
 
 def _write_nothing(run: Transaction, prepared: PreparedExtraction) -> Result:

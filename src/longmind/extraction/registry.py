@@ -77,7 +77,7 @@ def _has_cap(extractor: ModelExtractor, settings: Settings) -> bool:
     dollars, tokens = settings.extraction_spend_cap_dollars, settings.extraction_spend_cap_tokens
     if dollars and not tokens and not extractor.has_price:
         raise InvalidInput(
-            f"extraction_spend_cap_dollars cannot be kept: the price of {extractor.name!r} is not known.",
+            f"extraction_spend_cap_dollars cannot be enforced: the price of {extractor.name!r} is unknown.",
             hint="Set its price in model_prices, or set extraction_spend_cap_tokens as well.",
         )
     return bool(dollars or tokens)

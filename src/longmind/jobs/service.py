@@ -80,7 +80,7 @@ class Jobs:
     ) -> Page[Job]:
         """List the user's jobs, newest first."""
         if status is not None and status not in get_args(JobStatus):
-            raise InvalidInput(f"status is {status!r}.", hint=f"It is one of {', '.join(get_args(JobStatus))}.")
+            raise InvalidInput(f"status is {status!r}.", hint=f"Use one of {', '.join(get_args(JobStatus))}.")
         most = LIMIT.check("limit", limit)
         kind = None if kind is None else validate_kind(kind)
         cursor = None if cursor is None else validate_id("cursor", cursor)

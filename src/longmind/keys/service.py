@@ -111,7 +111,7 @@ def validate_rate(name: str, value: object) -> str:
     if not isinstance(value, str) or not _RATE.fullmatch(value):
         raise InvalidInput(
             f"{name} is {value!r}.",
-            hint="Write a whole number of requests in a second, minute, hour or day, such as 600/minute.",
+            hint="Write requests per second, minute, hour or day, such as 600/minute.",
         )
     return value
 
@@ -119,7 +119,8 @@ def validate_rate(name: str, value: object) -> str:
 def _access(user_id: str | None, any_user: bool, admin: bool) -> KeyAccess:
     if (user_id is not None) + any_user + admin != 1:
         raise InvalidInput(
-            "A key needs exactly one kind of holder.", hint="Pass one of user_id, any_user=True or admin=True."
+            "A key is for one user, for any user, or for an admin.",
+            hint="Pass one of user_id, any_user=True or admin=True.",
         )
     return "user" if user_id is not None else "admin" if admin else "any-user"
 

@@ -54,7 +54,7 @@ _ALL = (
             uri="longmind://skill",
             name="skill",
             title="How to use memory",
-            description="When to remember something, when not to, and how to treat what is found. Read it once.",
+            description="Rules for storing and using memories. Read them once.",
             mime_type="text/markdown",
         ),
         lambda context: load_skill_text(),

@@ -232,4 +232,4 @@ def _read_cursor(cursor: object) -> int:
     # A position has at most 19 digits; a longer number would not fit into a column.
     if isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and len(cursor) < 19:
         return int(cursor)
-    raise InvalidInput(f"cursor {cursor!r} is not valid.", hint="Pass next_cursor of the page before.")
+    raise InvalidInput(f"cursor {cursor!r} is not valid.", hint="Pass next_cursor of the previous page.")

@@ -173,7 +173,7 @@ class Recalls(MemoryBase):
         include_superseded: False leaves out what a newer version has replaced; what has ended by itself stays.
         """
         if entity_id_or_name is not None and query is not None:
-            raise InvalidInput("A timeline is of an entity or of a query, not of both.", hint="Pass one of the two.")
+            raise InvalidInput("A timeline takes an entity or a query, not both.", hint="Pass one of the two.")
         space_id = validate_id("memory_space_id", memory_space_id)
         start, end = validate_instant("from_", from_), validate_instant("to", to)
         if start is not None and end is not None and start > end:

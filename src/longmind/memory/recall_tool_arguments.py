@@ -49,13 +49,15 @@ class TopicArguments(ToolArguments):
         "Look up what is remembered about a topic from earlier conversations, best match first. Use it when the answer "
         "may depend on what was said or done before and is not in this conversation."
     )
-    query: Words = Field(description="What to look for: a few telling words, or a question, with names spelled out.")
-    limit: Count = Field(default=10, description="How many facts to return at most.")
+    query: Words = Field(description="The topic: a few specific words or a question, with names spelled out.")
+    limit: Count = Field(default=10, description="Maximum number of facts to return.")
     category_names: Names | None = Field(default=None, description=_CATEGORIES)
     min_importance: Annotated[int, Field(ge=1, le=5)] | None = Field(
         default=None, description="Only facts at least this important, from 1 to 5."
     )
-    valid_at: Date | None = Field(default=None, description=f"What was true then instead of now, {_DATE}")
+    valid_at: Date | None = Field(
+        default=None, description=f"Facts that were true at this time instead of now, {_DATE}"
+    )
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
         return recalls.recall_by_topic(
@@ -72,11 +74,11 @@ class EntityArguments(ToolArguments):
     """Arguments of RECALL_BY_ENTITY."""
 
     purpose = (
-        "Look up everything that is remembered about one person, organisation, place or thing, newest first. Use it "
+        "Look up all remembered facts about one person, organisation, place or thing, newest first. Use it "
         "when you know its name."
     )
     entity: Words = Field(description="The name of a person, an organisation, a place or a thing, or an entity's id.")
-    limit: Count = Field(default=20, description="How many facts to return at most.")
+    limit: Count = Field(default=20, description="Maximum number of facts to return.")
     category_names: Names | None = Field(default=None, description=_CATEGORIES)
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
@@ -93,16 +95,18 @@ class TimelineArguments(ToolArguments):
         "Use it for questions about before, after, when, or how things have changed."
     )
     entity: Words | None = Field(
-        default=None, description="Whose timeline: a name or an entity's id. Give this or query, not both."
+        default=None, description="The name or id of the entity. Give this or query, not both."
     )
     query: Words | None = Field(
-        default=None, description="What the timeline is about, in a few words. Give this or entity, not both."
+        default=None, description="The topic of the timeline, in a few words. Give this or entity, not both."
     )
-    from_: Date | None = Field(default=None, alias="from", description=f"Only what was true at or after this, {_DATE}")
-    to: Date | None = Field(default=None, description=f"Only what was true at or before this, {_DATE}")
-    limit: Count = Field(default=50, description="How many facts to return at most.")
+    from_: Date | None = Field(
+        default=None, alias="from", description=f"Only facts that were true at or after this time, {_DATE}"
+    )
+    to: Date | None = Field(default=None, description=f"Only facts that were true at or before this time, {_DATE}")
+    limit: Count = Field(default=50, description="Maximum number of facts to return.")
     include_superseded: bool = Field(
-        default=True, description="Whether to return also facts that have been replaced by newer ones since."
+        default=True, description="Whether to include facts that newer ones have replaced."
     )
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:

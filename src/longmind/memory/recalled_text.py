@@ -16,7 +16,7 @@ TEXT_LIMIT = 20_000
 
 _DATES = {"year": 4, "season": 7, "month": 7}
 _FULL_DATE = 10
-_TOLD_BY = {"assistant": "told by the assistant", "tool": "told by a tool"}
+_TOLD_BY = {"assistant": "said by the assistant", "tool": "from a tool"}
 
 
 def format_recall(recall: Recall) -> str:

@@ -47,9 +47,11 @@ def find_default_space(memory: Memory, group: str | None = None) -> MemorySpace 
     called = [space for space in candidates if space.name == DEFAULT_SPACE]
     if called:
         return called[0]
-    raise InvalidInput(f"There are {len(candidates)} memory spaces, and none was named.", hint=_list_names(candidates))
+    raise InvalidInput(
+        f"The user has {len(candidates)} memory spaces, and the call names none.", hint=_list_names(candidates)
+    )
 
 
 def _list_names(spaces: list[MemorySpace]) -> str:
     names = [space.name or space.id for space in spaces]
-    return f"Name one of these: {', '.join(names)}." if names else "There is no memory space yet."
+    return f"Name one of these: {', '.join(names)}." if names else "Create a memory space first."

@@ -64,7 +64,7 @@ class BackgroundLoop:
             self._thread.start()
         if threading.current_thread() is self._thread:
             raise InvalidInput(
-                "A model cannot ask another one through the engine while it is being asked: they would wait for each"
+                "A model cannot call another model through the engine during its own call: both would wait for each"
                 " other.",
                 hint="Await the other model directly.",
             )

@@ -41,7 +41,7 @@ class ModelPool:
             if model is None:
                 raise InvalidInput("No model was given.", hint=_HINT)
             if provider is not None:
-                raise InvalidInput("provider goes with the name of a model, but model is an object.", hint=_HINT)
+                raise InvalidInput("provider is given, but model is an object, not a name.", hint=_HINT)
             return choose_model(model, self._loop, self._settings)
         name = validate_text("model", model, blank=False).strip()
         if provider is not None:

@@ -93,6 +93,6 @@ def _make_default_embedder(models_folder: Path) -> CheckedEmbedder | None:
     if installed and is_present(model, models_folder):
         return CheckedEmbedder(LocalEmbedder(model, models_folder))
     _log.info(
-        "recall goes by words alone; to search by meaning, run: pip install 'longmind[local]' && longmind models pull"
+        "recall uses words alone; to search by meaning, run: pip install 'longmind[local]' && longmind models pull"
     )
     return None

@@ -81,8 +81,8 @@ def _embed(embedding: CheckedEmbedder, texts: Sequence[str]) -> Vectors:
 
 
 _GOES_ON = (
-    "The vectors that were made before are kept, and recall goes on with what it had. "
-    "Reindex again: only those that are missing are made."
+    "Recall keeps using its previous vectors, and the finished new ones are stored. "
+    "Reindex again to compute the missing ones."
 )
 
 

@@ -203,7 +203,7 @@ class AtomRetriever:
         if rank is None and not reasons:
             reasons.append("it has no word of the query, and there is no vector to compare")
         if rank is not None and rank > limit:
-            reasons.append(f"it is at place {rank}, and the limit is {limit}")
+            reasons.append(f"its rank is {rank}, and the limit is {limit}")
         is_found = rank is not None and rank <= limit
         return WhyNot(atom_id=atom.id, found=is_found, rank=rank, reasons=reasons, explanation=explanation)
 

@@ -118,7 +118,7 @@ def to_shape_error(error: ValidationError, part: str, known: list[str]) -> Inval
     faults = [{"at": _format_location(each["loc"]), "problem": each["msg"]} for each in found[:_MOST_SHOWN]]
     first = faults[0]
     where = f"{part}: {first['at']}" if first["at"] else part
-    hint = f"Use these names: {', '.join(known)}." if known else "Leave it out: nothing can be given here."
+    hint = f"Use these names: {', '.join(known)}." if known else "Leave it out: the operation takes no fields here."
     return ShapeError(f"{where}: {first['problem']}.", hint, faults)
 
 

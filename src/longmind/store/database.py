@@ -217,7 +217,7 @@ def refuse_nesting(nested: bool) -> None:
     if nested:
         raise StoreError(
             "A write was requested inside a transaction.",
-            hint="Inside an Effect use the functions of longmind.store on the transaction it is given.",
+            hint="Inside an Effect, pass its transaction to functions of longmind.store.",
         )
 
 

@@ -51,7 +51,7 @@ def engine_of(url: str) -> EngineName:
     if url.startswith("sqlite:"):
         return "sqlite"
     if not url.startswith(("postgresql://", "postgres://")):
-        raise InvalidUrl(f"{_scheme_of(url)} is not a known kind of address.", hint=_hint_for(url))
+        raise InvalidUrl(f"{_scheme_of(url)} is not a known kind of database URL.", hint=_hint_for(url))
     for driver in ("psycopg", "psycopg_pool"):
         if find_spec(driver) is None:
             raise ExtensionMissing(
@@ -66,7 +66,7 @@ def sqlite_path(url: str) -> str:
     path = url.removeprefix("sqlite:///")
     if path == url or not path:
         raise InvalidUrl(
-            f"{url!r} is not an address of a file.",
+            f"{url!r} is not the URL of a file.",
             hint="Write three slashes before a relative path, and four before an absolute one.",
         )
     if "?" in path or "#" in path:

@@ -37,7 +37,7 @@ def read_schema_state(settings: Settings) -> SchemaState:
         return SchemaState(load_migrations("sqlite"), _read_file(sqlite_path(settings.url)))
     if settings.url.startswith(("postgresql://", "postgres://")):
         return SchemaState(load_migrations("postgres"), _read_server(settings))
-    raise InvalidUrl("This is not an address Longmind knows.")
+    raise InvalidUrl("The database URL is of an unknown kind.")
 
 
 def _read_file(path: str) -> list[int]:

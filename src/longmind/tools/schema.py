@@ -45,26 +45,26 @@ class Arguments(BaseModel):
 class StoreArguments(Arguments):
     """Arguments of memory_store."""
 
-    type: Annotated[EntryType, Field(description="What kind of memory it is.")]
-    content: Annotated[Content, Field(description="The memory, in words that are clear without anything else.")]
-    tags: Annotated[list[Tag], Field(max_length=TAGS_LIMIT, description="Words to find it by.")] = []
+    type: Annotated[EntryType, Field(description="The type of the memory.")]
+    content: Annotated[Content, Field(description="The memory, in words that are clear on their own.")]
+    tags: Annotated[list[Tag], Field(max_length=TAGS_LIMIT, description="Keywords to find it by.")] = []
     supersedes: Annotated[EntryId | None, Field(description="The id of the entry that this one replaces.")] = None
 
 
 class SearchArguments(Arguments):
     """Arguments of memory_search."""
 
-    query: Annotated[Query | None, Field(description="What to look for, in any words.")] = None
+    query: Annotated[Query | None, Field(description="The topic to find, in any words.")] = None
     tags: Annotated[list[Tag], Field(description="Tags that an entry must all have.")] = []
     type: Annotated[EntryType | None, Field(description="Only entries of this type.")] = None
-    include_superseded: Annotated[bool, Field(description="Also entries that were replaced.")] = False
+    include_superseded: Annotated[bool, Field(description="Whether to include replaced entries.")] = False
     limit: Annotated[int, Field(ge=1, le=RESULTS_LIMIT, description="Maximum number of results.")] = 20
 
 
 class BriefArguments(Arguments):
     """Arguments of memory_brief."""
 
-    include_provenance: Annotated[bool, Field(description="Also where each entry came from.")] = False
+    include_provenance: Annotated[bool, Field(description="Whether to include the source of each entry.")] = False
 
 
 class DeleteArguments(Arguments):

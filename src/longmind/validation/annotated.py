@@ -155,8 +155,8 @@ JOB_KIND = Limits(
     "at most 100 characters: lower-case letters, digits, `_`, `-` and `.`",
 )
 INSTANT = Limits({"format": "date-time"}, "an ISO 8601 text or a datetime; without a zone it is UTC")
-CONVERSATION_CURSOR = Limits({"pattern": "^[0-9]+/conv_[0-9a-f]+$"}, "`next_cursor` of the page before")
-NUMBER_CURSOR = Limits({"pattern": "^[0-9]{1,18}$"}, "`next_cursor` of the page before")
+CONVERSATION_CURSOR = Limits({"pattern": "^[0-9]+/conv_[0-9a-f]+$"}, "`next_cursor` of the previous page")
+NUMBER_CURSOR = Limits({"pattern": "^[0-9]{1,18}$"}, "`next_cursor` of the previous page")
 
 ConversationId = Annotated[str, ID]
 SpaceId = Annotated[str, ID]

@@ -187,7 +187,7 @@ def _wait_for_lock(descriptor: int, patience_seconds: float) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         if time.monotonic() >= deadline:
-            raise TimeoutError(errno.ETIMEDOUT, "another process holds the lock on the files for too long")
+            raise TimeoutError(errno.ETIMEDOUT, "another process has held the lock on the files for too long")
         time.sleep(random.uniform(0.0001, 0.001))
 
 

@@ -114,7 +114,7 @@ def decide_pattern(pattern: Pattern, known: Sequence[KnownAtom]) -> Add | Supers
         return Add(f"It happened {len(pattern.episode_ids)} times.")
     if set(pattern.episode_ids) == set(before.atom.evidence) and pattern.text != before.atom.text:
         # The known text counts events of which one was deleted since.
-        return Supersede(before.atom.id, "An event of it was deleted.", to_micros(before.atom.valid_from))
+        return Supersede(before.atom.id, "One of its events was deleted.", to_micros(before.atom.valid_from))
     known_grounds = {*before.atom.source_message_ids, *before.atom.evidence}
     if set(pattern.grounds) <= known_grounds or pattern.text == before.atom.text:
         return Skip("The pattern is known, and nothing like it has happened since.", before.atom.id)

@@ -60,7 +60,7 @@ class PatternFinder:
                 continue
             found = self._database.read(scope, _read_atoms, result["added"])
             return [atom for atom in found if atom is not None]
-        raise StoreBusy("The events of the space changed during each attempt to find patterns among them.")
+        raise StoreBusy("The events of the space changed during every attempt to find patterns in them.")
 
     def find(self, scope: Scope, space_id: str) -> Callable[[Transaction], Result]:
         """Find patterns, and return the function that writes those that are new or have changed.
@@ -93,7 +93,7 @@ class PatternFinder:
         # From here on no other transaction changes the space.
         spaces.begin_change(run, space_id, now)
         if atoms.read_at(run, space_id, list(evidence)) != evidence:
-            raise EffectConflict("An event was changed or deleted while patterns were looked for.")
+            raise EffectConflict("An event was changed or deleted during the search for patterns.")
         changes = _select_changes(run, space_id, patterns)
         additions = [_build_addition(pattern, decision, now) for _, pattern, decision in changes]
         if additions:

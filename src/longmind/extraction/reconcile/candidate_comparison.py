@@ -63,7 +63,7 @@ def compare_candidate(
         return _SAME if same_text else _compare_values(candidate, atom, slot)
     new, old = parse_statement(candidate.text), parse_statement(atom.text)
     if not same_text and not _is_event(atom.category.kind, old) and names_successor(new, old):
-        return Comparison("changed", "It says what has taken its place.")
+        return Comparison("changed", "It names the replacement.")
     if not same_text and (certainty := match_ending(new, candidate.text, old, atom.text)):
         return Comparison("changed", "It says that this is over.", vague=certainty == "perhaps")
     if (_is_event(candidate.kind, new) and not new.reports_change) or _is_event(atom.category.kind, old):
@@ -155,7 +155,7 @@ def _compare_values(candidate: Candidate, atom: Atom, slot: Slot) -> Comparison:
         # A text that says more is worth keeping; it is closed with the other one when the value changes.
         return _SAME if new.topic <= old.topic | now else DIFFERENT
     if before < now and not any(word.isdigit() for word in now):
-        return Comparison("changed", f"It says the {subject} more exactly.")
+        return Comparison("changed", f"It states the {subject} more precisely.")
     return Comparison("changed", f"It gives another value for the {subject}.")
 
 

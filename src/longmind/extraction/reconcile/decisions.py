@@ -174,7 +174,7 @@ def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) ->
         return _reinforce(candidate, max(trusted or same, key=lambda each: rank_trust(each.atom.trust)))
     if changed:
         return _replace(candidate, changed, same, said_at)
-    return Add("Nothing like it was known.")
+    return Add("Nothing similar was known.")
 
 
 def _order_by_age(known: KnownAtom) -> tuple[Micros, str]:
@@ -185,9 +185,9 @@ def _order_by_age(known: KnownAtom) -> tuple[Micros, str]:
 def _refuse_kind(candidate: Candidate) -> Skip | None:
     """Return a refusal for a kind of memory that this source may not give, or None if it may."""
     if candidate.kind == "PATTERN":
-        return Skip("Patterns are found in what is remembered, not in what is said.")
+        return Skip("Only the platform makes patterns, from many episodes.")
     if not may_say_kind(candidate.trust, candidate.kind):
-        return Skip(f"Only the user gives a {candidate.kind.lower()}, and this was said by the {candidate.trust}.")
+        return Skip(f"Only the user can state a {candidate.kind.lower()}; this comes from the {candidate.trust}.")
     return None
 
 
@@ -208,7 +208,7 @@ def _reinforce(candidate: Candidate, known: KnownAtom) -> Reinforce | Skip:
         surer, other = sorted((atom.confidence, candidate.confidence), reverse=True)
         confidence = surer + (1 - surer) * other * _REPETITION_SHARE
         importance = min(max(atom.importance, candidate.importance) + 1, 5)
-        because = "It says again what was known."
+        because = "It repeats a known fact."
     higher = candidate.trust if rank_trust(candidate.trust) > rank_trust(atom.trust) else atom.trust
     return Reinforce(atom.id, because, confidence, importance, higher)
 
@@ -227,7 +227,7 @@ def _replace(
     # Conversations may be extracted in another order than they took place.
     later = [each for each, _ in changed if _was_said_later(each, candidate, began, said_at)]
     if later:
-        return _add_as_history(later, began, "A newer value is known already.")
+        return _add_as_history(later, began, "A newer value is already known.")
     held = [(each, because) for each, because in changed if not _has_ended(each.atom, said_at)]
     protected = [each.atom for each, _ in held if not _may_replace(candidate, each.atom)]
     if protected:
@@ -239,7 +239,7 @@ def _replace(
         # "I lived in Oslo in 2019" does not change where somebody lives since 2022.
         after = [each for each, _ in current if to_micros(each.atom.valid_from) > began]
         if after:
-            return _add_as_history(after, began, "It says what was so before.")
+            return _add_as_history(after, began, "It describes an earlier state.")
     *others, (newest, because) = current
     return Supersede(
         newest.atom.id,
@@ -254,8 +254,8 @@ def _add_between(held: Sequence[tuple[KnownAtom, str]], began: Micros) -> Add:
     for each, _ in held:
         if each.atom.superseded_by is not None and each.atom.valid_to is not None:
             ends = max(began, to_micros(each.atom.valid_to))
-            return Add("A newer value is known already.", valid_to=ends, superseded_by=each.atom.superseded_by)
-    return Add("What it changes had ended before.")
+            return Add("A newer value is already known.", valid_to=ends, superseded_by=each.atom.superseded_by)
+    return Add("The fact that it changes had already ended.")
 
 
 def _was_said_later(known: KnownAtom, candidate: Candidate, began: Micros, said_at: Micros) -> bool:

@@ -153,7 +153,7 @@ def _compare_denial(new: Statement, old: Statement, corrects: bool) -> Compariso
     says_change = corrects or new.says_ended or old.says_ended
     no_longer = new.says_no_longer and new.main.denied and not new.main.hedged
     if no_longer and new.main.topic and new.main.topic <= old.topic:
-        return Comparison("changed", "It says that this is no longer so.", vague=new.main.topic < old.topic)
+        return Comparison("changed", "It says that this no longer holds.", vague=new.main.topic < old.topic)
     overlap = _overlap(new.topic, old.topic)
     shares_few = len(new.topic & old.topic) < _FEWEST_SHARED
     if (
@@ -164,7 +164,7 @@ def _compare_denial(new: Statement, old: Statement, corrects: bool) -> Compariso
         return DIFFERENT
     if shares_few and not (says_change and overlap == 1.0 and new.topic):
         return DIFFERENT
-    because = "It says that this is no longer so." if new.main.denied else "It says that this is so again."
+    because = "It says that this no longer holds." if new.main.denied else "It says that this holds again."
     return Comparison("changed", because, new.main.planned or new.main.hedged)
 
 

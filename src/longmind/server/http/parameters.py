@@ -171,7 +171,7 @@ def _check_block_scope(scope: BlockScope | None, agent_id: str | None) -> None:
     if scope == "agent" and agent_id is None:
         raise InvalidInput("The scope 'agent' needs an agent_id.", hint="Add the agent_id of the block.")
     if scope == "user" and agent_id is not None:
-        raise InvalidInput("The scope 'user' has no agent.", hint="Remove agent_id, or use scope=agent.")
+        raise InvalidInput("The scope 'user' takes no agent_id.", hint="Remove agent_id, or use scope=agent.")
 
 
 def to_wire_type(annotation: Any) -> Any:

@@ -77,14 +77,16 @@ class EngineCollector(Collector):
             measures = self._engine.measures()
         except LongmindError as error:
             _log.warning("cannot read engine metrics from the database: %s", type(error).__name__)
-            yield _make_gauge("longmind_database_up", "Whether the database answers.", 0)
+            yield _make_gauge("longmind_database_up", "1 if the database answers, else 0.", 0)
             return
-        yield _make_gauge("longmind_database_up", "Whether the database answers.", 1)
+        yield _make_gauge("longmind_database_up", "1 if the database answers, else 0.", 1)
         yield from _collect_queue(measures)
         yield from _collect_extraction(measures)
         yield _make_gauge("longmind_cache_spaces", "Memory spaces in the recall cache.", measures.cached_spaces)
         yield _make_gauge("longmind_cache_bytes", "Size of the recall cache in bytes.", measures.cached_bytes)
-        yield _make_gauge("longmind_cache_limit_bytes", "Limit of that size in bytes.", measures.cache_limit_bytes)
+        yield _make_gauge(
+            "longmind_cache_limit_bytes", "Limit of the recall cache in bytes.", measures.cache_limit_bytes
+        )
 
 
 def _collect_queue(measures: Measures) -> Iterable[Metric]:

@@ -65,7 +65,7 @@ _TAGS = {
     "working_context": "A prompt with memory, within a token budget.",
     "blocks": "Core and archival documents, replaced by compare-and-set.",
     "tools": "The memory tools of an agent.",
-    "jobs": "Queued work.",
+    "jobs": "Background jobs.",
     "events": "The event log.",
     "admin": "Export and erasure.",
 }

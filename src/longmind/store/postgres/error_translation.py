@@ -40,7 +40,7 @@ def remove_password(url: str) -> str:
     unescaped = at and ("/" in user_info or "@" in place.partition("?")[0])
     if parts is None or unescaped or not re.fullmatch(r"[0-9,]*", parts.get("port") or ""):
         raise InvalidUrl(
-            "The address of PostgreSQL is malformed.",
+            "The PostgreSQL URL is malformed.",
             hint="Write postgresql://user:password@host:5432/database, and in a password %40 for '@' and %2F for '/'.",
         )
     named = {key: parts.get(key) or "" for key in ("user", "host", "port", "dbname")}

@@ -453,7 +453,7 @@ def _explain_closed(run: Transaction, atom_id: str, now: Micros) -> Conflict | N
         return NotFound("atom", atom_id)
     if atom.superseded_by is None:
         return Conflict(
-            f"Atom {atom_id!r} has ended already, at {atom.valid_to}.",
+            f"Atom {atom_id!r} already ended, at {atom.valid_to}.",
             hint=f"{atom_id!r} is the newest version of that fact: add what is true now as a new atom.",
         )
     newest = get(run, find_newest_version(run, atom_id))
@@ -461,11 +461,11 @@ def _explain_closed(run: Transaction, atom_id: str, now: Micros) -> Conflict | N
         hint = "Its newer version was deleted: add what is true now as a new atom, or let an administrator restore it."
     elif newest.superseded_by is not None:
         hint = (
-            f"Its newest version that is left is {newest.id!r}, and the one after that was deleted: "
+            f"Its newest remaining version is {newest.id!r}, and the version after it was deleted: "
             "add what is true now as a new atom, or let an administrator restore that one."
         )
     elif newest.valid_to is not None and to_micros(newest.valid_to) <= now:
         hint = f"Its newest version is {newest.id!r}, which has ended: add what is true now as a new atom."
     else:
         hint = f"Its newest version is {newest.id!r}: supersede that one."
-    return Conflict(f"Atom {atom_id!r} was superseded already.", hint=hint)
+    return Conflict(f"Atom {atom_id!r} is already superseded.", hint=hint)

@@ -76,7 +76,7 @@ def enqueue(run: Transaction, scope: Scope, new: NewJob, now: Micros) -> Job:
     ) or run.one("job_by_key", kind=new.kind, unique_key=new.unique_key)
     # Neither inserted nor found: it was there, and was removed between the two statements.
     if row is None:
-        raise Conflict("The job of this unique key was removed at the same moment.", hint="Try again.")
+        raise Conflict("The job with this unique key was removed at the same time.", hint="Try again.")
     return _to_job(row)
 
 

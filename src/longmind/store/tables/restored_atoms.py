@@ -49,7 +49,7 @@ def _explain_superseded(run: Transaction, atom_id: str) -> Conflict:
     head = atoms.find_newest_version(run, atom_id)
     newest = atoms.get(run, head)
     if newest is not None and newest.superseded_by is not None:
-        hint = f"The newest version that is left is {head!r}: restore that one."
+        hint = f"The newest remaining version is {head!r}: restore that one."
     else:
         hint = f"Its newest version is {head!r}: delete that one first."
     return Conflict(f"Atom {atom_id!r} is superseded by a version that still exists.", hint=hint)

@@ -133,7 +133,7 @@ def scan_postgres(url: str, database: Database, needles: SearchedTexts, *, wal: 
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(
             "This role may not read the files of the server.",
-            hint="Use the address of a superuser, or of a member of pg_read_server_files and pg_checkpoint.",
+            hint="Use the URL of a superuser, or of a member of pg_read_server_files and pg_checkpoint.",
         ) from error
     except psycopg.Error as error:
         raise StoreError(f"The files of the server could not be read: {error}") from error

@@ -85,13 +85,14 @@ def _mark_target(target: Database, tables: list[str], mark: str) -> None:
     marks = [row[0] for row in target.read(None, lambda run: run.all("copy_begun"))]
     if marks and marks != [mark]:
         raise Conflict(
-            "A copy of another database into this one was begun.", hint="Finish that copy, or copy into a new database."
+            "The target holds an unfinished copy of another database.",
+            hint="Finish that copy, or copy into a new database.",
         )
     if not marks:
         filled = target.read(None, _list_filled, tables)
         if filled:
             raise Conflict(
-                f"The database to copy into is not empty: there are rows in {filled[0]}.",
+                f"The target database is not empty: {filled[0]} has rows.",
                 hint="Copy into a new database. Only a copy that was interrupted can go on in the same one.",
             )
         target.write(None, lambda run: run.send("begin_copy", mark=mark))

@@ -83,10 +83,10 @@ COPIED_TABLES: tuple[UserTable, ...] = (
 )
 
 KEPT_TABLES = {
-    "access_keys": "who may use the server; keys of an erased user are revoked, and nothing of theirs stays in them",
-    "erasures": "how often a scope was erased, by its hash: without it a late job could bring back what is gone",
-    "model_spend": "what models have cost an app, all of its users together",
-    "longmind_schema": "the version of the tables",
+    "access_keys": "API keys of the server; those of an erased user are revoked and keep none of the user's data",
+    "erasures": "number of erasures by hash of the scope: it keeps late jobs from writing erased data again",
+    "model_spend": "model costs of an app, summed over its users",
+    "longmind_schema": "version of the tables",
 }
 """Tables that an erasure leaves as they are, and why."""
 
