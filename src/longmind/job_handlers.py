@@ -50,15 +50,16 @@ class JobHandlers:
 
     def _embed_space(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | JobPostponement:
         parts = self._parts
-        left, space_id = defer_to_other_engine(run.job, embedding.stamp, parts.clock()), run.job.payload["spaceId"]
-        if left is not None:
-            return left
+        postponement = defer_to_other_engine(run.job, embedding.stamp, parts.clock())
+        if postponement is not None:
+            return postponement
+        space_id = run.job.payload["spaceId"]
         return {"vectors": fill_vectors(parts.database, run.scope, space_id, embedding, parts.clock())}
 
     def _embed_events(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | JobPostponement:
-        left = defer_to_other_engine(run.job, embedding.stamp, self._parts.clock())
-        if left is not None:
-            return left
+        postponement = defer_to_other_engine(run.job, embedding.stamp, self._parts.clock())
+        if postponement is not None:
+            return postponement
         return {"vectors": self._parts.event_retriever.embed(run.scope, run.job.payload["timelineId"])}
 
     def _extract(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
@@ -76,7 +77,7 @@ class JobHandlers:
 
         updater = SleepTimeUpdater(self._parts.database, self._parts.pipeline.fact_reader, self._parts.clock)
         outcome = updater.prepare(
-            run.scope, run.job.payload["conversationId"], run.kept, patient=run.round <= OPTIMISTIC_ROUNDS
+            run.scope, run.job.payload["conversationId"], run.kept, in_transaction=run.round > OPTIMISTIC_ROUNDS
         )
         return Effect(outcome) if callable(outcome) else outcome
 

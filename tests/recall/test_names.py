@@ -67,7 +67,7 @@ def test_a_name_is_found_within_a_text_that_has_no_spaces(
 def test_the_longest_name_is_meant_and_no_part_of_another_word(
     names: tuple[str, ...], query: str, expected: list[str]
 ) -> None:
-    assert EntityNames((name.lower(), name, 0) for name in names).entities_in(query) == expected
+    assert EntityNames((name.lower(), name, 0) for name in names).find_entities(query) == expected
 
 
 @pytest.mark.parametrize(("name", "other"), [("O'Brien", "O\u2019Brien"), ("O\u2019Brien", "O'Brien")])
@@ -118,11 +118,11 @@ def test_signs_that_belong_to_a_name_tell_it_from_others() -> None:
     names = EntityNames(
         [("c++", "one", 0), ("c", "two", 0), ("at&t", "three", 0), ("jean-luc", "four", 0), ("jean", "five", 0)]
     )
-    assert names.entities_in("is C++ fast?") == ["one"]
-    assert names.entities_in("is C# fast?") == []
-    assert names.entities_in("C++/Java or C++11") == ["one"]
-    assert names.entities_in("either jean+ or *jean*#") == ["five"]
-    assert EntityNames([("\u0e19", "one", 0)]).entities_in("\u0e19\u0e49\u0e33") == []
+    assert names.find_entities("is C++ fast?") == ["one"]
+    assert names.find_entities("is C# fast?") == []
+    assert names.find_entities("C++/Java or C++11") == ["one"]
+    assert names.find_entities("either jean+ or *jean*#") == ["five"]
+    assert EntityNames([("\u0e19", "one", 0)]).find_entities("\u0e19\u0e49\u0e33") == []
     sita = EntityNames([("\u0938\u0940\u0924\u093e", "one", 0), ("\u0915\u092e\u0932", "two", 0)])
-    assert sita.entities_in("#\u0938\u0940\u0924\u093e (\u0915\u092e\u0932\u093e)") == ["one"]
-    assert names.entities_in("(AT&T) and *Jean-Luc*") == ["four", "three"]
+    assert sita.find_entities("#\u0938\u0940\u0924\u093e (\u0915\u092e\u0932\u093e)") == ["one"]
+    assert names.find_entities("(AT&T) and *Jean-Luc*") == ["four", "three"]

@@ -87,7 +87,7 @@ class Admin:
         # Loaded when it is used: it checks the search index, whose packages take long to load.
         from longmind.admin import user_import
 
-        def bring(run: Transaction) -> dict[str, int]:
+        def import_and_log(run: Transaction) -> dict[str, int]:
             run.lift_time_limit()
             counts = user_import.import_records(run, records, tables, target)
             details = {"subject": app_log.pseudonym(self._key, target), "counts": counts}
@@ -96,7 +96,7 @@ class Admin:
 
         with import_sources.open_source(source) as records:
             try:
-                imported = self._database.write(target, bring)
+                imported = self._database.write(target, import_and_log)
             except RowRefused as error:
                 raise InvalidInput(
                     "The export has rows that the database refuses.", hint="Import the export unchanged."
@@ -123,11 +123,11 @@ class Admin:
         now = self._clock()
         receipt_id = new_id("era", now)
         # Keys belong to the host, not to the scope that is erased. They go first, so that nobody gets in with one.
-        forgotten = self._database.write(None, keys.forget_user, scope, now)
+        revoked_keys = self._database.write(None, keys.forget_user, scope, now)
 
         def erase(run: Transaction) -> tuple[dict[str, Any], user_erasure.ErasureResult]:
             erased = user_erasure.erase(run, scope, tables, now)
-            erased.counts["access_keys"] = forgotten
+            erased.counts["access_keys"] = revoked_keys
             details = {
                 "subject": app_log.pseudonym(self._key, scope),
                 "epoch": erased.epoch,
@@ -139,10 +139,14 @@ class Admin:
 
         receipt, erased = self._database.write_exclusively(scope, erase)
         # From here on the rows are gone: what cannot be removed elsewhere is reported, and is no error.
-        left_outside = self._forget(scope)
+        remaining_files = self._forget(scope)
         scrubbed = self._database.scrub(self._rebuild_megabytes)
-        left = " ".join(each for each in (left_outside, scrubbed.left) if each)
-        physical = {"done": scrubbed.done and left_outside is None, "how": scrubbed.how, "left": left or None}
+        remaining_work = " ".join(each for each in (remaining_files, scrubbed.left) if each)
+        physical = {
+            "done": scrubbed.done and remaining_files is None,
+            "how": scrubbed.how,
+            "left": remaining_work or None,
+        }
         return {"deleted": erased.counts, "receipt": receipt, "physical": physical, "files": erased.files}
 
     def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:

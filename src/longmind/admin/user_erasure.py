@@ -68,12 +68,12 @@ def erase(run: Transaction, scope: Scope, tables: Sequence[TableColumns], now: M
     shared = _erase_from_others(run, scope, now)
     # Read before the tables go: the receipt says where the chains of the user ended.
     ends = audit.list_ends(run)
-    said = messages.count(run)
-    named = bindings.forget_user(run, scope.user_id)
+    message_count = messages.count(run)
+    bindings_naming_user = bindings.forget_user(run, scope.user_id)
     counts = {table.name: table_rows.erase_rows(run, table, scope) for table in tables}
     # Messages are rows of the events; they are reported by themselves.
-    counts["events"] -= said
-    counts |= {"messages": said, **shared, "named_in_bindings": named}
+    counts["events"] -= message_count
+    counts |= {"messages": message_count, **shared, "named_in_bindings": bindings_naming_user}
     chains = [{"lines": seq, "hash": hash} for seq, hash, _ in ends]
     files = [file for *_, file in ends if file]
     return ErasureResult(counts, epoch, chains, files, table_rows.read_files(run))
@@ -83,22 +83,22 @@ def _erase_from_others(run: Transaction, scope: Scope, now: Micros) -> dict[str,
     """Erase what shared spaces of others have learned from a user, and the user's id from their history."""
     counts = {"shared_atoms": 0, "shared_entities": 0, "named_in_history": 0}
     # Bindings may be deleted since, so only a look at every shared space of the app finds where the user was heard.
-    with run.bind_scope(None) as everywhere:
-        shared = spaces.list_shared_by_others(everywhere, scope)
+    with run.bind_scope(None) as unscoped_run:
+        shared = spaces.list_shared_by_others(unscoped_run, scope)
     for owner_id, space_id, deleted_at in shared:
         owner = Scope(scope.tenant_id, scope.app_id, owner_id)
-        with run.bind_scope(None) as everywhere:
-            found = atoms.list_heard_from(everywhere, owner, space_id, scope)
-            extraction_marks.forget_conversations(everywhere, owner, scope)
+        with run.bind_scope(None) as unscoped_run:
+            found = atoms.list_from_speaker(unscoped_run, owner, space_id, scope)
+            extraction_marks.forget_conversations(unscoped_run, owner, scope)
         if found:
             learned_at = {created_at for _, _, created_at, _ in found}
-            with run.bind_scope(owner) as theirs:
-                _erase_shared_atoms(theirs, owner, space_id, found, deleted_at is not None, now)
-                counts["shared_entities"] += _erase_shared_entities(theirs, space_id, learned_at, now)
+            with run.bind_scope(owner) as owner_run:
+                _erase_shared_atoms(owner_run, owner, space_id, found, deleted_at is not None, now)
+                counts["shared_entities"] += _erase_shared_entities(owner_run, space_id, learned_at, now)
             counts["shared_atoms"] += len(found)
     for owner_id in dict.fromkeys(owner_id for owner_id, *_ in shared):
-        with run.bind_scope(Scope(scope.tenant_id, scope.app_id, owner_id)) as theirs:
-            counts["named_in_history"] += _erase_reader(theirs, scope.user_id)
+        with run.bind_scope(Scope(scope.tenant_id, scope.app_id, owner_id)) as owner_run:
+            counts["named_in_history"] += _erase_reader(owner_run, scope.user_id)
     return counts
 
 
@@ -119,17 +119,17 @@ def _erase_shared_atoms(
 
 def _erase_shared_entities(run: Transaction, space_id: str, learned_at: Iterable[Micros], now: Micros) -> int:
     """Erase entities and names that were learned with the atoms and that nobody else mentions; return how many."""
-    gone, learned = entities.forget_learned(run, space_id, learned_at)
-    if (gone or learned) and spaces.get(run, space_id) is not None:
+    removed_entities, names_removed = entities.forget_learned(run, space_id, learned_at)
+    if (removed_entities or names_removed) and spaces.get(run, space_id) is not None:
         spaces.note_names(run, space_id, spaces.begin_change(run, space_id, now).revision)
-    return gone
+    return removed_entities
 
 
 def _erase_reader(run: Transaction, user_id: str) -> int:
     """Take the user's id out of the grants in the history of another user; return how many changes named it."""
-    named = 0
+    changed_grants = 0
     for event_id, change in ledger.read_grant_changes(run):
         if change.get("readerId") == user_id:
             ledger.put_change(run, event_id, {**change, "readerId": ERASED})
-            named += 1
-    return named
+            changed_grants += 1
+    return changed_grants

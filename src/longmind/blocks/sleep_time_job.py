@@ -51,12 +51,13 @@ class SleepTimeUpdater:
         self._clock = clock
 
     def prepare(
-        self, scope: Scope, conversation_id: str, kept: dict[str, Any], *, patient: bool
+        self, scope: Scope, conversation_id: str, notes: dict[str, Any], *, in_transaction: bool
     ) -> Result | JobPostponement | Write:
         """Do all the work except the write, which is returned for the transaction that ends the job.
 
         Returns a result instead if there is nothing to write, and a postponement if the conversation is not idle yet.
-        The facts are kept in `kept` for the next round: finding them again may cost money.
+        notes: holds the facts for the next round, since finding them again may cost money.
+        in_transaction: merge in the transaction that writes, with the blocks locked.
         """
         try:
             idle = self._database.read(scope, read_idle_state, conversation_id, self._clock())
@@ -70,10 +71,10 @@ class SleepTimeUpdater:
         if idle.until <= idle.begun_at:
             return {"skipped": "The conversation has no new message."}
         span = (idle.begun_at, idle.until)
-        if kept.get("span") != span:
-            kept["span"], kept["found"] = span, self._fact_reader.read(scope, conversation_id, *span)
-        work = _FactMergeWork(conversation_id, idle, idle.rule.agent_id, kept["found"])
-        if not patient:
+        if notes.get("span") != span:
+            notes["span"], notes["found"] = span, self._fact_reader.read(scope, conversation_id, *span)
+        work = _FactMergeWork(conversation_id, idle, idle.rule.agent_id, notes["found"])
+        if in_transaction:
             return lambda run: self._merge_and_write(run, scope, work)
         stored = self._database.read(scope, _read_blocks, work.agent_id)
         merged = merge_facts(*stored, work.found.facts)

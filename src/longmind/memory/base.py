@@ -79,15 +79,15 @@ class MemoryBase:
             raise missing
         return read(owner)
 
-    def _find_by_id(self, look: Callable[[Scope], Member | None]) -> tuple[Member, Scope] | None:
+    def _find_by_id(self, find: Callable[[Scope], Member | None]) -> tuple[Member, Scope] | None:
         """Find a thing by its id alone, own or shared; return it with the scope that it was found in."""
-        found = look(self._scope)
+        found = find(self._scope)
         if found is not None:
             return found, self._scope
         # An id does not say whose space it is in, so each owner who shares something is asked.
-        granted = self._database.read(self._scope, grants.list_held, self._scope)
+        granted = self._database.read(self._scope, grants.list_granted, self._scope)
         for owner in dict.fromkeys(owner for _, owner in granted):
-            found = look(owner)
+            found = find(owner)
             if found is not None and self._find_owner(found.memory_space_id) == owner:
                 return found, owner
         return None

@@ -58,8 +58,8 @@ class Entities(MemoryBase):
     def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
         """Return the entity of a type with exactly this name or alias, ignoring case, or None."""
         space_id = validate_id("memory_space_id", memory_space_id)
-        asked = (validate_entity_type(type), validate_name("name", name))
-        return self._read_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *asked))
+        type_and_name = (validate_entity_type(type), validate_name("name", name))
+        return self._read_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *type_and_name))
 
     def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
         """Merge one entity into another: its atoms and names move, and its id leads to the other from now on.
@@ -83,12 +83,12 @@ class Entities(MemoryBase):
         Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
-        asked = (
+        checked_search = (
             validate_text("query", query),
             None if type is None else validate_entity_type(type),
             LIMIT.check("limit", limit),
         )
-        return self._read_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *asked))
+        return self._read_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *checked_search))
 
 
 def _find(run: Transaction, space_id: str, type: EntityType, name: str) -> Entity | None:

@@ -50,9 +50,9 @@ class Grants(MemoryBase):
         most = LIMIT.check("limit", limit)
         after = "" if cursor is None else validate_id("cursor", cursor)
         # A space that was deleted, or is no longer shared, leaves a gap in its page.
-        held = self._database.read(self._scope, store.list_held, self._scope, after, most + 1)
-        found = [self._read_shared_space(space_id, owner) for space_id, owner in held[:most]]
-        next_cursor = held[most - 1][0] if len(held) > most else None
+        granted_spaces = self._database.read(self._scope, store.list_granted, self._scope, after, most + 1)
+        found = [self._read_shared_space(space_id, owner) for space_id, owner in granted_spaces[:most]]
+        next_cursor = granted_spaces[most - 1][0] if len(granted_spaces) > most else None
         return Page([space for space in found if space is not None], next_cursor)
 
     def _read_shared_space(self, space_id: str, owner: ReaderScope) -> MemorySpace | None:

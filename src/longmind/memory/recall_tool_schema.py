@@ -50,11 +50,11 @@ def validate_tool_definitions(given: object) -> list[RecallToolDefinition]:
     twice = [name for name, count in Counter(map(_name_of, listed)).items() if name is not None and count > 1]
     if twice:
         raise InvalidInput(f"Two tools have the name {twice[0]!r}.", hint="Give each tool a name of its own.")
-    ours = [(place, each) for place, each in enumerate(listed) if not (whole and _is_of_others(each))]
+    ours = [(place, each) for place, each in enumerate(listed) if not (whole and _is_foreign_tool(each))]
     return [_validate_definition(each, f"tools[{place}]") for place, each in ours]
 
 
-def _is_of_others(definition: object) -> bool:
+def _is_foreign_tool(definition: object) -> bool:
     """Return whether a tool has a foreign type. One that begins like ours is a typing error, and not foreign."""
     type = definition.get("type") if isinstance(definition, dict) else None
     return isinstance(type, str) and not type.upper().startswith(_OURS)

@@ -45,8 +45,8 @@ class RecallTool:
 
     def find(self, chosen: dict[str, Any]) -> Recall:
         """Return the recall as a value, for callers that show more than text."""
-        asked = validate_arguments(ARGUMENTS_OF[self.definition.type], chosen)
-        return asked.recall(self.recalls, self._space_id())
+        checked_arguments = validate_arguments(ARGUMENTS_OF[self.definition.type], chosen)
+        return checked_arguments.recall(self.recalls, self._space_id())
 
     def _space_id(self) -> str:
         variable = self.definition.variable

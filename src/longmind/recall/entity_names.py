@@ -48,10 +48,10 @@ class EntityNames:
         """Build the index from folded names, each with the id of its entity and the instant since when it is known."""
         self._entities: dict[str, list[tuple[str, int]]] = {}
         for name, entity_id, since in names:
-            said = " ".join(_plain(name))
-            if said:
-                self._entities.setdefault(said, []).append((entity_id, since))
-            if not said.isascii() and (closed := _SPACE_WITHIN.sub("", said)) != said:
+            stripped = " ".join(_strip_words(name))
+            if stripped:
+                self._entities.setdefault(stripped, []).append((entity_id, since))
+            if not stripped.isascii() and (closed := _SPACE_WITHIN.sub("", stripped)) != stripped:
                 # Running text of an unspaced script has no space between the parts of a name.
                 self._entities.setdefault(closed, []).append((entity_id, since))
         self._most_words = min(max((name.count(" ") + 1 for name in self._entities), default=0), _LONGEST_NAME)
@@ -59,9 +59,9 @@ class EntityNames:
     def __len__(self) -> int:
         return len(self._entities)
 
-    def entities_in(self, query: str, known_at: int | None = None) -> list[str]:
+    def find_entities(self, query: str, known_at: int | None = None) -> list[str]:
         """Return the ids of the entities that a question names, by the names that were known at an instant."""
-        words = _plain(fold_name(query))
+        words = _strip_words(fold_name(query))
         found = set(self._find_in_words(words))
         parts = self._split_parts(words)
         if parts != words:
@@ -113,7 +113,7 @@ class EntityNames:
         return {first: sorted(each, reverse=True) for first, each in lengths.items()}
 
 
-def _plain(folded: str) -> list[str]:
+def _strip_words(folded: str) -> list[str]:
     """Return words without the signs around them, in names and in questions: "Dr Who", "at McDonald's?"."""
     words = (folded if folded.isascii() else folded.translate(_APOSTROPHES)).split()[:_MOST_WORDS]
     return [word.strip(_CLINGING).removesuffix("'s") for word in words]

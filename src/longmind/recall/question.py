@@ -96,12 +96,12 @@ def _weigh_speakers(
 ) -> dict[str, float] | None:
     """Return how much each speaker is asked about; None if nobody in particular is."""
     if named:
-        order = list(dict.fromkeys(who for _, group in named for who in sorted(group)))
+        order = list(dict.fromkeys(speaker for _, group in named for speaker in sorted(group)))
         first = named[0][1]
         together = "both" in words or any(
             words[place - 1] == "and" for (place, group) in named[1:] if group != first and place > 0
         )
-        return {who: 1.0 if together or who in first else 0.5 for who in order}
+        return {speaker: 1.0 if together or speaker in first else 0.5 for speaker in order}
     if "user" in speakers and not _FIRST_PERSON.isdisjoint(words) and not _is_about_answers(query):
         return {"user": 1.0}
     return None

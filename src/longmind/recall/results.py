@@ -78,9 +78,9 @@ def to_hits(selection: Selection) -> list[Hit]:
     """Return the hits of a selection, without atoms that were deleted since."""
     if selection.find_missing():
         # Deleted between the choice and the fetch.
-        there = [at for at, atom in enumerate(selection.atoms) if atom is not None]
-        scores, explanations = selection.scores.select(there), [selection.explanations[at] for at in there]
-        atoms = [selection.atoms[at] for at in there]
+        present = [at for at, atom in enumerate(selection.atoms) if atom is not None]
+        scores, explanations = selection.scores.select(present), [selection.explanations[at] for at in present]
+        atoms = [selection.atoms[at] for at in present]
         selection = selection._replace(scores=scores, explanations=explanations, atoms=atoms)
     scores = selection.scores
     columns = (selection.atoms, scores.final, scores.decay, scores.bonus, selection.explanations)

@@ -122,10 +122,10 @@ class SnapshotReader:
             selections.append(selection)
             return news
 
-        def look(index: SpaceIndex) -> bool:
+        def read_all(index: SpaceIndex) -> bool:
             return self._database.read_snapshot(scope, work, index)
 
-        with self._indexes.cache.current(scope, space_id, SpaceIndex, look):
+        with self._indexes.cache.current(scope, space_id, SpaceIndex, read_all):
             return selections[-1]
 
     def _fetch(self, scope: Scope, space_id: str, selection: Selection, known_at: int | None) -> None:

@@ -27,7 +27,7 @@ class SpaceIndexes:
         fresh: pass False to reuse an index that was refreshed a moment ago, without reading the database.
         """
 
-        def look(index: SpaceIndex) -> bool:
+        def refresh_index(index: SpaceIndex) -> bool:
             try:
                 news = self._database.read(scope, refresh, space_id, index)
             except SpaceKeepsChanging:
@@ -36,13 +36,13 @@ class SpaceIndexes:
             return news
 
         if known_at is None:
-            return self.cache.current(scope, space_id, SpaceIndex, look, fresh=fresh)
+            return self.cache.current(scope, space_id, SpaceIndex, refresh_index, fresh=fresh)
 
-        def look_back(index: SpaceIndex) -> bool:
-            news = (fresh or not index.loaded) and look(index)
+        def refresh_with_cuts(index: SpaceIndex) -> bool:
+            news = (fresh or not index.loaded) and refresh_index(index)
             return (index.lacks_cuts and self._database.read_snapshot(scope, refresh_cuts, space_id, index)) or news
 
-        return self.cache.current(scope, space_id, SpaceIndex, look_back)
+        return self.cache.current(scope, space_id, SpaceIndex, refresh_with_cuts)
 
     def is_quiet(self, scope: Scope, space_id: str) -> bool:
         """Return whether the last look found no change, so that an answer may be computed while the next one waits.

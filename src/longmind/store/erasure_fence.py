@@ -66,10 +66,10 @@ def guard(work: Callable[..., T]) -> Callable[..., T]:
 
 def _check_epoch_first(fence: ErasureFence, work: Callable[..., T]) -> Callable[..., T]:
     def check_first(run: Transaction, *args: Any, **kwargs: Any) -> T:
-        with run.bind_scope(fence.scope) as theirs:
+        with run.bind_scope(fence.scope) as fenced_run:
             # Held until the end of the transaction, so that an erasure waits for it, or this for the erasure.
-            erasures.hold_epoch(theirs)
-            if erasures.read_epoch(theirs) != fence.epoch:
+            erasures.hold_epoch(fenced_run)
+            if erasures.read_epoch(fenced_run) != fence.epoch:
                 raise UserErased
         return work(run, *args, **kwargs)
 

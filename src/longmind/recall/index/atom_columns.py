@@ -154,16 +154,16 @@ class AtomColumns:
 
     def _slice(self, start: int, until: int) -> AtomColumns:
         tags = {tag: [each - start for each in places if start <= each < until] for tag, places in self.tags.items()}
-        return AtomColumns(self.rows[start:until].copy(), self.categories, self.speakers, tags)._tidy()
+        return AtomColumns(self.rows[start:until].copy(), self.categories, self.speakers, tags)._drop_unused_names()
 
     def copy_without(self, place: int) -> AtomColumns:
         """Return a copy that contains nothing of one atom, not even a name that only it had."""
         rows = self.rows.copy()
         rows[place] = _NOTHING[0]
         tags = {tag: [each for each in places if each != place] for tag, places in self.tags.items()}
-        return AtomColumns(rows, self.categories, self.speakers, tags)._tidy()
+        return AtomColumns(rows, self.categories, self.speakers, tags)._drop_unused_names()
 
-    def _tidy(self) -> AtomColumns:
+    def _drop_unused_names(self) -> AtomColumns:
         """Return the columns without the categories, speakers and tags that no atom has."""
         rows = self.rows
         categories, rows["category"] = _renumber(self.categories, rows["category"])

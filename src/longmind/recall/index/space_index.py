@@ -124,15 +124,15 @@ class SpaceIndex(TextIndex):
             self.model,
             self.lacks_vectors,
             self.list_speakers(known),
-            self._names.entities_in(query, known_at) if self._names else [],
+            self._names.find_entities(query, known_at) if self._names else [],
         )
 
     def mask_categories(self, names: Iterable[str]) -> Mask:
         """Return which atoms are in one of the categories."""
         # By code; the last one stands for atoms without a category.
-        wanted = np.zeros(len(self._category_codes) + 1, np.bool_)
-        wanted[[self._category_codes[name] for name in names if name in self._category_codes]] = True
-        found: Mask = wanted[self.category.values]
+        is_selected = np.zeros(len(self._category_codes) + 1, np.bool_)
+        is_selected[[self._category_codes[name] for name in names if name in self._category_codes]] = True
+        found: Mask = is_selected[self.category.values]
         return found
 
     def find_tagged(self, tag: str) -> Iterable[int]:
@@ -153,8 +153,8 @@ class SpaceIndex(TextIndex):
         """Return the speakers of the space, or of the known part of it, without those whose atoms were all deleted."""
         if known is None and not self._forgotten:
             return list(self.speaker_codes)
-        heard = set(self.speaker.values[self.present.values if known is None else known].tolist())
-        return [who for who, code in self.speaker_codes.items() if code in heard]
+        known_codes = set(self.speaker.values[self.present.values if known is None else known].tolist())
+        return [speaker for speaker, code in self.speaker_codes.items() if code in known_codes]
 
     def forget(self, positions: Sequence[int]) -> None:
         self._kept.drop(positions)

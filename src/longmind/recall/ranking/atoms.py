@@ -143,7 +143,7 @@ def measure_matches(index: SpaceIndex, query: AtomQuery, reranked: Mapping[int, 
         matches: Mask = standing > 0
         if reranked:
             read = list(reranked)
-            standing[read] = _sway(standing[read], _weigh_reranking(reranked) / SPREAD)
+            standing[read] = _add_to_log_odds(standing[read], _weigh_reranking(reranked) / SPREAD)
         return MatchScores(dense, lexical, standing, matches, reranked)
     standing = _add_up(index, query, lexical, roughly, dense, known)
     if reranked:
@@ -160,13 +160,13 @@ def _weigh_reranking(reranked: Mapping[int, float]) -> Floats:
     return counted
 
 
-def _sway(shares: Floats, by: Floats) -> Floats:
+def _add_to_log_odds(shares: Floats, by: Floats) -> Floats:
     """Return shares of common words after `by` was added to the logarithms of their odds."""
     # An atom that has lost its last shared word since it was reranked does not match, whatever its score.
     shares = np.clip(shares, _LEAST_SHARE, _MOST_CERTAIN)
     odds = np.log(shares / (1 - shares)) + by
-    swayed: Floats = 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
-    return swayed
+    changed: Floats = 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
+    return changed
 
 
 def mask_related(index: SpaceIndex, query: AtomQuery, matches: MatchScores) -> Mask:
@@ -174,7 +174,7 @@ def mask_related(index: SpaceIndex, query: AtomQuery, matches: MatchScores) -> M
     shares: Mask = matches.lexical > 0
     if matches.dense is None:
         return shares
-    counted = _intersect(index.compared, index.mask_known(query.known_at))
+    counted = _intersect_masks(index.compared, index.mask_known(query.known_at))
     return shares | (standardise(counted, matches.dense, query.usual, USUAL_ATOMS) >= NEAR)
 
 
@@ -240,7 +240,7 @@ def rank_atoms(index: SpaceIndex, query: AtomQuery, matching: Mask, limit: int, 
             roughly,
             among,
             atoms,
-            _intersect(index.compared, known),
+            _intersect_masks(index.compared, known),
             query.usual,
             _sum_context(index, question) if question.speakers is not None or question.dates else None,
             matching,
@@ -305,7 +305,7 @@ def _add_up(
     known: Mask | None,
 ) -> Floats:
     """Return the total of each atom."""
-    total, counted = np.empty(index.atoms), _intersect(index.compared, known)
+    total, counted = np.empty(index.atoms), _intersect_masks(index.compared, known)
     rest = _sum_context(index, query.question)
     unsure = 0.0 if roughly is None or query.vector is None else index.measure_largest_error(query.vector)
     kernel.loops.total(lexical, roughly, dense, unsure, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
@@ -314,21 +314,21 @@ def _add_up(
 
 def _sum_context(index: SpaceIndex, question: Question) -> Floats:
     """Return the part of the totals that depends neither on words nor on vectors: statements, speakers and dates."""
-    beside, speakers = _weigh_statements(index), question.speakers
+    context, speakers = _weigh_statements(index), question.speakers
     if speakers is not None:
         # Unknown speakers are neutral; speakers other than those asked about count against an atom.
-        worth = np.array([speakers.get(who, 0.0) for who in index.speaker_codes] + [0.5])
-        beside = beside + (SPEAKER_WEIGHT * worth)[index.speaker.values]
+        worth = np.array([speakers.get(speaker, 0.0) for speaker in index.speaker_codes] + [0.5])
+        context = context + (SPEAKER_WEIGHT * worth)[index.speaker.values]
     if question.dates:
-        beside = beside + DATE_WEIGHT * _measure_nearness(index.valid_from.values, question.dates)
-    return beside
+        context = context + DATE_WEIGHT * _measure_nearness(index.valid_from.values, question.dates)
+    return context
 
 
 def _weigh_statements(index: SpaceIndex) -> Floats:
     return index.derive("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
 
 
-def _intersect(compared: Mask | None, known: Mask | None) -> Mask | None:
+def _intersect_masks(compared: Mask | None, known: Mask | None) -> Mask | None:
     """Return the atoms that define the usual similarity: those in both masks, where None is a mask of all atoms."""
     if compared is None or known is None:
         return known if compared is None else compared
@@ -340,8 +340,8 @@ def _measure_nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interva
     days = valid_from // _DAY + _EPOCH
     nearest = np.zeros(len(days))
     for interval in intervals:
-        beside = np.maximum(interval.first.toordinal() - days, days - interval.last.toordinal())
-        np.maximum(nearest, np.exp(-np.maximum(beside, 0) / interval.slack), out=nearest)
+        distance = np.maximum(interval.first.toordinal() - days, days - interval.last.toordinal())
+        np.maximum(nearest, np.exp(-np.maximum(distance, 0) / interval.slack), out=nearest)
     return nearest
 
 

@@ -72,11 +72,11 @@ def rank_events(index: TimelineIndex, passed: Mask, asked: EventQuery, limit: in
     places = (passed & ((words > 0) | (meaning >= mean + NEAR * deviation))).nonzero()[0]
     if not hybrid:
         return _select_best(index, places, meaning[places], limit)
-    scores = MEANING_SHARE * _from_0_to_1(meaning[places]) + WORDS_SHARE * _from_0_to_1(words[places])
+    scores = MEANING_SHARE * _scale_to_unit(meaning[places]) + WORDS_SHARE * _scale_to_unit(words[places])
     return _select_best(index, places, scores, limit)
 
 
-def _from_0_to_1(values: Floats) -> Floats:
+def _scale_to_unit(values: Floats) -> Floats:
     """Return values scaled so that the highest is 1 and the lowest 0; equal values become 1, or 0 if not positive."""
     if not len(values):
         return values

@@ -183,7 +183,7 @@ def list_positions_in_slot(run: Transaction, space_id: str, subject: str, attrib
     return [row[0] for row in rows]
 
 
-def list_heard_from(run: Transaction, owner: Scope, space_id: str, speaker: Scope) -> list[Row]:
+def list_from_speaker(run: Transaction, owner: Scope, space_id: str, speaker: Scope) -> list[Row]:
     """Return `(id, position, created_at, kind)` of the atoms of a shared space that rest on what a user said.
 
     They are in the scope of its owner and rest on conversations of another user, so no one scope sees both.

@@ -247,15 +247,15 @@ def forget_learned(run: Transaction, space_id: str, learned_at: Iterable[Micros]
     Names that other entities were given at these instants go too. Returns how many entities were removed, and whether
     any name was: then the caller has to note a change of the space's names.
     """
-    gone = 0
-    learned = False
+    removed_entities = 0
+    names_removed = False
     for at in sorted(learned_at):
         for (entity_id,) in run.all("entities_left_over", space_id=space_id, at=at):
             run.send("erase_names_of", id=entity_id)
             run.send("erase_entity", id=entity_id)
-            gone += 1
-        learned = bool(run.all("erase_names_learned", space_id=space_id, at=at)) or learned
-    return gone, learned
+            removed_entities += 1
+        names_removed = bool(run.all("erase_names_learned", space_id=space_id, at=at)) or names_removed
+    return removed_entities, names_removed
 
 
 def _add_name(run: Transaction, space_id: str, type: EntityType, name: str, entity_id: str, now: Micros) -> PendingRow:

@@ -59,7 +59,7 @@ def find_owner_scope(run: Transaction, scope: Scope, space_id: str) -> ReaderSco
     return _to_reader_scope(scope, row[0]) if row else None
 
 
-def list_held(run: Transaction, scope: Scope, after_id: str = "", limit: int = _ALL) -> list[GrantedSpace]:
+def list_granted(run: Transaction, scope: Scope, after_id: str = "", limit: int = _ALL) -> list[GrantedSpace]:
     """Return the spaces of others that a user may read, oldest first, that come after an id."""
     rows = run.all("spaces_granted_to", user_id=scope.user_id, after_id=after_id, limit=limit)
     return [(space_id, _to_reader_scope(scope, owner_id)) for space_id, owner_id in rows]

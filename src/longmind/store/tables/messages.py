@@ -87,28 +87,31 @@ def take_place(run: Transaction, conversation_id: str, count: int, now: Micros, 
 
 
 def take_place_for_answer(
-    run: Transaction, asked: Message, now: Micros, *, role: Role = "assistant", attempt: int | None = None
+    run: Transaction, question: Message, now: Micros, *, role: Role = "assistant", attempt: int | None = None
 ) -> MessagePlace:
     """Take a place in the turn of a user's message; the first row of an answer is given the next attempt."""
-    attempt = attempt or find_next_attempt(run, asked)
+    attempt = attempt or find_next_attempt(run, question)
     place = _take(
         run,
-        asked.conversation_id,
+        question.conversation_id,
         count=1,
         now=now,
         role=role,
         new_turn_id=None,
         spare_turn_id=None,
-        answered_turn_id=asked.turn_id,
+        answered_turn_id=question.turn_id,
         attempt=attempt,
     )
-    return replace(place, turn_id=asked.turn_id, attempt=attempt)
+    return replace(place, turn_id=question.turn_id, attempt=attempt)
 
 
-def find_next_attempt(run: Transaction, asked: Message) -> int:
+def find_next_attempt(run: Transaction, question: Message) -> int:
     """Return the number of the next answer to a user's message, counted from 1."""
     newest = run.one(
-        "newest_attempt", conversation_id=asked.conversation_id, turn_id=asked.turn_id, user_sequence=asked.sequence
+        "newest_attempt",
+        conversation_id=question.conversation_id,
+        turn_id=question.turn_id,
+        user_sequence=question.sequence,
     )
     return (newest[0] if newest and newest[0] else 0) + 1
 
@@ -142,9 +145,9 @@ def insert(run: Transaction, scope: Scope, place: MessagePlace, new: NewMessage)
     return _to_message([columns[name] for name in MESSAGE_COLUMNS])
 
 
-def mark_asked_again(run: Transaction, asked: Message) -> None:
+def mark_asked_again(run: Transaction, question: Message) -> None:
     """Let the next answer go to the turn of a message that was appended before, whatever turn is newest."""
-    run.send("mark_asked_again", conversation_id=asked.conversation_id, turn_id=asked.turn_id)
+    run.send("mark_asked_again", conversation_id=question.conversation_id, turn_id=question.turn_id)
 
 
 def find_by_key(run: Transaction, conversation_id: str, new: NewMessage) -> Message | None:

@@ -84,17 +84,17 @@ def append_turn(
     summary_turns: int = 0,
 ) -> Turn:
     """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
-    asked = messages.find_by_key(run, conversation_id, user)
-    if asked is None:
+    question = messages.find_by_key(run, conversation_id, user)
+    if question is None:
         # Both rows take their places in one statement.
         place = messages.take_place(run, conversation_id, 2, now, "user")
-        asked = messages.insert(run, scope, place, user)
+        question = messages.insert(run, scope, place, user)
         place = replace(place, sequence=place.sequence + 1)
     else:
-        place = messages.take_place_for_answer(run, asked, now)
+        place = messages.take_place_for_answer(run, question, now)
     answer = messages.insert(run, scope, place, assistant)
     _queue_jobs(run, scope, place, answer, now, attempts, summary_turns, answers=True)
-    return Turn(turn_id=asked.turn_id, user_message=asked, assistant_message=answer)
+    return Turn(turn_id=question.turn_id, user_message=question, assistant_message=answer)
 
 
 def begin_turn(
@@ -113,7 +113,7 @@ def begin_turn(
     Companions are appended after the message, and not again when the message was there. A closed conversation takes
     neither a new message nor a retry.
     """
-    rows = _append_asked(run, scope, conversation_id, user, companions, now, attempts, summary_turns)
+    rows = _append_question(run, scope, conversation_id, user, companions, now, attempts, summary_turns)
     running_turns.end_old(run, conversation_id, now)
     running_turns.keep_alive(run, conversation_id, run_id, rows[0].turn_id, now)
     return rows
@@ -123,7 +123,7 @@ def append_to_turn(
     run: Transaction,
     scope: Scope,
     run_id: str,
-    asked: Message,
+    question: Message,
     attempt: int | None,
     new: NewMessage,
     now: Micros,
@@ -139,18 +139,18 @@ def append_to_turn(
     """
     # Held before the next attempt is counted, so that two answers at once get different ones.
     if attempt is None:
-        conversations.hold(run, asked.conversation_id)
-    place = messages.take_place_for_answer(run, asked, now, role=new.role, attempt=attempt)
+        conversations.hold(run, question.conversation_id)
+    place = messages.take_place_for_answer(run, question, now, role=new.role, attempt=attempt)
     message = messages.insert(run, scope, place, new)
     if ends:
-        running_turns.end(run, asked.conversation_id, run_id)
+        running_turns.end(run, question.conversation_id, run_id)
     else:
-        running_turns.keep_alive(run, asked.conversation_id, run_id, asked.turn_id, now)
+        running_turns.keep_alive(run, question.conversation_id, run_id, question.turn_id, now)
     _queue_jobs(run, scope, place, message, now, attempts, summary_turns if ends else 0, answers=ends)
     return message
 
 
-def _append_asked(
+def _append_question(
     run: Transaction,
     scope: Scope,
     conversation_id: str,
@@ -160,8 +160,8 @@ def _append_asked(
     attempts: int,
     summary_turns: int,
 ) -> list[Message]:
-    asked = messages.find_by_key(run, conversation_id, user)
-    if asked is None:
+    question = messages.find_by_key(run, conversation_id, user)
+    if question is None:
         place = messages.take_place(run, conversation_id, 1 + len(companions), now, "user")
         rows = [
             messages.insert(run, scope, replace(place, sequence=place.sequence + number), new)
@@ -171,7 +171,7 @@ def _append_asked(
         return rows
     if conversations.read_status(run, conversation_id) != "open":
         raise ConversationClosed(conversation_id)
-    return [asked]
+    return [question]
 
 
 def _queue_jobs(

@@ -176,13 +176,13 @@ def _to_sort_key(row: Row, key: list[int]) -> tuple[Any, ...]:
 
 
 def _apply(run: Transaction, table: TableColumns, steps: list[RowStep]) -> None:
-    for gone, _ in steps:
-        if gone is not None:
-            key = {f"k{number}": gone[table.columns.index(column)] for number, column in enumerate(table.key)}
+    for old_row, _ in steps:
+        if old_row is not None:
+            key = {f"k{number}": old_row[table.columns.index(column)] for number, column in enumerate(table.key)}
             run.send(f"copy_drop_{table.name}", **key)
-    for _, come in steps:
-        if come is not None:
-            run.send(f"copy_put_{table.name}", **table.bind(table.columns, come))
+    for _, new_row in steps:
+        if new_row is not None:
+            run.send(f"copy_put_{table.name}", **table.bind(table.columns, new_row))
 
 
 def _digest_table(run: Transaction, table: TableColumns) -> _RowDigest:
