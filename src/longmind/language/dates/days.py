@@ -84,50 +84,50 @@ _NUMBERED = compile_pattern(
 _OF_MONTH = compile_pattern(rf"\bthe (?P<day>{DAY_NUMBER}) of (?P<which>last|this|next) month\b")
 
 
-def _read_named_day(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_named_day(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "yesterday", "today", "tonight" and "tomorrow". A name, or "today" in the sense of nowadays, is no date."""
     word = found["day"].lower()
-    before = said.text_before(found, 120)
+    before = dated_text.text_before(found, 120)
     if found["day"][0].isupper() and not found["day"].isupper() and not _OPENS.search(before):
         # A capital inside a sentence makes it a name: "USA Today", the song Yesterday.
         return None
     if found["whose"]:
         # "Today's world" means the present age, but "tomorrow's game" means the day.
-        if word == "today" and not _HAPPENS.match(said.text, found.end()):
+        if word == "today" and not _HAPPENS.match(dated_text.text, found.end()):
             return None
-    elif word == "today" and not said.is_question and (_NOWADAYS.search(before) or _STILL.search(before)):
+    elif word == "today" and not dated_text.is_question and (_NOWADAYS.search(before) or _STILL.search(before)):
         return None
-    day = said.today + _OFFSETS[word] * _DAY
+    day = dated_text.today + _OFFSETS[word] * _DAY
     return make_span(found, (day, day), "day", PARTS_OF_DAY["evening"] if word == "tonight" else None)
 
 
-def _read_last_night(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_last_night(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "last night" and "the evening before last", with the beginning of that part of the day."""
-    day = said.today - (2 if found["before"] else 1) * _DAY
+    day = dated_text.today - (2 if found["before"] else 1) * _DAY
     return make_span(found, (day, day), "day", PARTS_OF_DAY[(found["part"] or found["before"]).lower()])
 
 
-def _read_part_of_today(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_part_of_today(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "this morning", "this afternoon" and "this evening"."""
-    return make_span(found, (said.today, said.today), "day", PARTS_OF_DAY[found["part"].lower()])
+    return make_span(found, (dated_text.today, dated_text.today), "day", PARTS_OF_DAY[found["part"].lower()])
 
 
-def _read_day_of_week(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_day_of_week(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "Friday of last week" and "next week on Tuesday"."""
     which = (found["which"] or found["which_first"]).lower()
     number = WEEKDAY_NUMBERS[(found["day"] or found["day_after"]).lower()]
-    day = find_following(get_week(said.today, OFFSET.get(which, 1))[0] - _DAY, number)
+    day = find_following(get_week(dated_text.today, OFFSET.get(which, 1))[0] - _DAY, number)
     return make_span(found, (day, day), "day")
 
 
-def _read_counted_weekday(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_counted_weekday(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "two Fridays ago", "the Monday before last" and "the Sunday after next"."""
     count = to_number(found["count"]) if found["count"] else 2
     number = WEEKDAY_NUMBERS[(found["day"] or found["before"] or found["after"]).lower()]
     if found["after"] or (found["where"] or "").lower().startswith("from"):
-        day = find_following(said.today, number) + timedelta(days=7 * (count - 1))
+        day = find_following(dated_text.today, number) + timedelta(days=7 * (count - 1))
     else:
-        day = find_preceding(said.today, number) - timedelta(days=7 * (count - 1))
+        day = find_preceding(dated_text.today, number) - timedelta(days=7 * (count - 1))
     return make_span(found, (day, day), "day")
 
 
@@ -141,50 +141,54 @@ def find_following(today: date, weekday: int) -> date:
     return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
 
-def _read_weekday(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_weekday(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "on Friday", "last Friday" and "Friday". It is a habit next to words such as "usually", and no date in a
     title.
     """
     name = found["day"]
-    before = said.text_before(found)
+    before = dated_text.text_before(found)
     which = " ".join((found["which"] or "").lower().split())
     pointed = bool(which) or _POINTING.search(before) is not None
     short = name.lower() not in _FULL
-    if not pointed and ((short and len(name) < 4) or not name[0].isupper() or _is_a_name(found, said, before)):
+    if not pointed and ((short and len(name) < 4) or not name[0].isupper() or _is_a_name(found, dated_text, before)):
         return None
     if short and not name[0].isupper() and which not in ("last", "next"):
         return None
-    if _UNPOINTING.search(before) or _NOT_A_DAY.match(said.text, found.end()) or _LABEL.match(said.text, found.end()):
+    if (
+        _UNPOINTING.search(before)
+        or _NOT_A_DAY.match(dated_text.text, found.end())
+        or _LABEL.match(dated_text.text, found.end())
+    ):
         return None
     number = WEEKDAY_NUMBERS[name.lower()]
-    if not which and said.is_generic(found):
-        return make_span(found, (said.today, said.today), "day", relation="recurring")
-    return make_span(found, _find_weekday(which, number, found, said), "day")
+    if not which and dated_text.is_generic(found):
+        return make_span(found, (dated_text.today, dated_text.today), "day", relation="recurring")
+    return make_span(found, _find_weekday(which, number, found, dated_text), "day")
 
 
 _FULL = frozenset(name for name in WEEKDAY_NUMBERS if name.endswith("day"))
 
 
-def _is_a_name(found: re.Match[str], said: DatedText, before: str) -> bool:
+def _is_a_name(found: re.Match[str], dated_text: DatedText, before: str) -> bool:
     """Return whether a weekday is part of a title or a heading, such as "Black Friday Sale"."""
-    if _TITLE_AFTER.match(said.text, found.end()) or _HEADING.match(said.text, found.end()):
+    if _TITLE_AFTER.match(dated_text.text, found.end()) or _HEADING.match(dated_text.text, found.end()):
         return True
     return _TITLE_BEFORE.search(before) is not None and not _OPENS.search(before)
 
 
-def _find_weekday(which: str, weekday: int, found: re.Match[str], said: DatedText) -> Days:
+def _find_weekday(which: str, weekday: int, found: re.Match[str], dated_text: DatedText) -> Days:
     """Return the day that a weekday means, given the word before it, if there is one.
 
     "Next Friday" is that of the next calendar week, but "this coming Friday" is the first one from today.
     """
-    today = said.today
+    today = dated_text.today
     if which == "next":
         day = week_of(today)[0] + timedelta(days=7 + weekday)
     elif which and WHICH[which] == "last":
         day = find_preceding(today, weekday)
     elif which and WHICH[which] == "next":
         day = find_following(today, weekday)
-    elif said.find_direction(found) == "past":
+    elif dated_text.find_direction(found) == "past":
         day = find_preceding(today, weekday)
     elif which == "this" and today.weekday() == weekday:
         day = today
@@ -193,18 +197,18 @@ def _find_weekday(which: str, weekday: int, found: re.Match[str], said: DatedTex
     return day, day
 
 
-def _read_numbered_day(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_numbered_day(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "on the 7th": the nearest such day of a month in the direction of the verbs."""
     number = to_number(found["day"])
-    months = [month_of(said.today.year, said.today.month + offset) for offset in (-2, -1, 0, 1, 2)]
+    months = [month_of(dated_text.today.year, dated_text.today.month + offset) for offset in (-2, -1, 0, 1, 2)]
     days = [first.replace(day=number) for first, last in months if number <= last.day]
-    day, _ = choose_by_direction([(day, day) for day in days], said.today, said.find_direction(found))
+    day, _ = choose_by_direction([(day, day) for day in days], dated_text.today, dated_text.find_direction(found))
     return DateSpan(found.start("day"), found.end(), day, day, "day")
 
 
-def _read_day_of_month(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_day_of_month(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "the 7th of last month"."""
-    first, _ = month_of(said.today.year, said.today.month + OFFSET[found["which"].lower()])
+    first, _ = month_of(dated_text.today.year, dated_text.today.month + OFFSET[found["which"].lower()])
     day = first.replace(day=to_number(found["day"]))
     return make_span(found, (day, day), "day")
 

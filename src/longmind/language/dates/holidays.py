@@ -87,24 +87,26 @@ _NEXT_WORD = match_any(
 _GOES_ON = compile_pattern(rf" (?!(?:{PART_OF_DAY}|{_NEXT_WORD})\b)[a-z]|'")
 
 
-def _read_holiday(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_holiday(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read a holiday with its year, with "last" or "next", or after a preposition and in the direction of a verb.
 
     It is no date as part of another word, as in "Christmas tree".
     """
-    if _GOES_ON.match(said.text, found.end()):
+    if _GOES_ON.match(dated_text.text, found.end()):
         # "Christmas tree", "a Halloween party": not the day.
         return None
     day_in = HOLIDAYS[" ".join(found["name"].lower().split())]
-    year = read_year(found, said)
+    year = read_year(found, dated_text)
     if year is not None:
         day = day_in(year)
         return make_span(found, (day, day), "day")
-    lean = said.find_direction(found)
-    if not found["which"] and (not _AT.search(said.text_before(found)) or lean is None or said.is_generic(found)):
+    lean = dated_text.find_direction(found)
+    if not found["which"] and (
+        not _AT.search(dated_text.text_before(found)) or lean is None or dated_text.is_generic(found)
+    ):
         return None
-    days: list[Days] = [(day_in(year), day_in(year)) for year in list_years(said.today)]
-    return make_span(found, choose(days, said.today, read_which(found["which"] or "this"), lean), "day")
+    days: list[Days] = [(day_in(year), day_in(year)) for year in list_years(dated_text.today)]
+    return make_span(found, choose(days, dated_text.today, read_which(found["which"] or "this"), lean), "day")
 
 
 HOLIDAY_RULES: tuple[Rule, ...] = ((_HOLIDAY, _read_holiday),)

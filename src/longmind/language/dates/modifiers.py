@@ -74,18 +74,18 @@ _BETWEEN = compile_pattern(r"\bbetween (?:the )?$")
 _AND = compile_pattern(r" and (?:the )?")
 
 
-def apply_modifiers(said: DatedText, spans: list[DateSpan]) -> list[DateSpan]:
+def apply_modifiers(dated_text: DatedText, spans: list[DateSpan]) -> list[DateSpan]:
     """Return the spans in the order of the text, each changed by the words next to it.
 
     Spans with a relation of their own, such as habits, stay as they are. May raise `ValueError` or `OverflowError` for
     days beyond the calendar; the caller then uses the spans without their modifiers.
     """
-    text = said.text
+    text = dated_text.text
     modified: list[DateSpan] = []
     for found in spans:
         if found.relation == "on":
             found = _add_time(text, found)
-            found = _move_from(text, _narrow(said, found))
+            found = _move_from(text, _narrow(dated_text, found))
             # An earlier span can be part of this one: the Sunday of "the Sunday before 25 May".
             while modified and modified[-1].end > found.start:
                 modified.pop()
@@ -128,11 +128,11 @@ def _search_before(rule: re.Pattern[str], text: str, found: DateSpan) -> re.Matc
     return rule.search(text, max(0, found.start - _REACH), found.start)
 
 
-def _narrow(said: DatedText, found: DateSpan) -> DateSpan:
+def _narrow(dated_text: DatedText, found: DateSpan) -> DateSpan:
     """Reduce a week, month, season or year to the part that is named: its beginning, its second weekend, the rest of
     it.
     """
-    text = said.text
+    text = dated_text.text
     if found.precision in ("day", "instant"):
         return found
     nth = _search_before(_NTH_OF, text, found)
@@ -148,8 +148,10 @@ def _narrow(said: DatedText, found: DateSpan) -> DateSpan:
     if not side:
         return found
     if side["side"].lower() == "earlier":
-        return replace(found, start=side.start(), last=max(found.first, min(found.last, said.today)), distance=None)
-    return replace(found, start=side.start(), first=min(found.last, max(found.first, said.today)), distance=None)
+        return replace(
+            found, start=side.start(), last=max(found.first, min(found.last, dated_text.today)), distance=None
+        )
+    return replace(found, start=side.start(), first=min(found.last, max(found.first, dated_text.today)), distance=None)
 
 
 def _find_nth(days: Days, nth: str, what: str) -> tuple[Days, Precision]:

@@ -69,7 +69,7 @@ _ALSO_NAMES = frozenset(
 _SURNAME = re.compile(r"\s+(?!I\b)[A-Z][a-z]")
 
 
-def _read_day_and_month(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_day_and_month(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "7 May", "May 7th, 2023" and "7-9 May". After "birthday" and the like it recurs every year.
 
     In a question, a day that the month does not have stands for the whole month.
@@ -79,23 +79,25 @@ def _read_day_and_month(found: re.Match[str], said: DatedText) -> DateSpan | Non
     if spelled and found.start("day") < found.start("month") and not found["of"]:
         # "The second March" counts the Marches.
         return None
-    year = read_year(found, said)
-    doubtful = year is None and not found["of"] and not said.is_question
-    if doubtful and not _is_surely_a_day(name, number, spelled, said.text_before(found)):
+    year = read_year(found, dated_text)
+    doubtful = year is None and not found["of"] and not dated_text.is_question
+    if doubtful and not _is_surely_a_day(name, number, spelled, dated_text.text_before(found)):
         return None
     month, day = MONTH_NUMBERS[name.lower()], to_number(number)
     upto = to_number(found["upto"]) if found["upto"] else None
     if upto is not None and upto <= day:
         return None
-    if said.is_question:
-        whole = month_of(year or latest_year(said.today, month, 1), month)
+    if dated_text.is_question:
+        whole = month_of(year or latest_year(dated_text.today, month, 1), month)
         if day > whole[1].day:
             # There is no such day, but the month is still asked about.
             return make_span(found, whole, "month")
     if year is not None:
         return make_span(found, (date(year, month, day), date(year, month, upto or day)), "week" if upto else "day")
-    days = choose_by_direction(list_dates(said.today, month, day, upto), said.today, said.find_direction(found))
-    if _YEARLY.search(said.text_before(found)):
+    days = choose_by_direction(
+        list_dates(dated_text.today, month, day, upto), dated_text.today, dated_text.find_direction(found)
+    )
+    if _YEARLY.search(dated_text.text_before(found)):
         return make_span(found, days, "day", relation="recurring")
     return make_span(found, days, "week" if upto else "day")
 
@@ -107,56 +109,56 @@ def _is_surely_a_day(name: str, number: str, spelled: bool, before: str) -> bool
     return not spelled and (not number.isdigit() or _ON.search(before) is not None)
 
 
-def _read_month_and_year(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_month_and_year(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "May 2023", "May of last year" and "May '23"."""
     name = found["month"].rstrip(".")
-    if not name[0].isupper() and name.lower() in _ALSO_WORDS and not _ONLY_IN.search(said.text_before(found)):
+    if not name[0].isupper() and name.lower() in _ALSO_WORDS and not _ONLY_IN.search(dated_text.text_before(found)):
         return None
-    year = _complete_year(found["of_century"], said) if found["of_century"] else read_year(found, said)
+    year = _complete_year(found["of_century"], dated_text) if found["of_century"] else read_year(found, dated_text)
     return None if year is None else make_span(found, month_of(year, MONTH_NUMBERS[name.lower()]), "month")
 
 
-def _complete_year(digits: str, said: DatedText) -> int:
+def _complete_year(digits: str, dated_text: DatedText) -> int:
     """Return the year of "May '15": the newest that ends so and is not far ahead."""
-    latest = said.today.year + _YEARS_AHEAD
+    latest = dated_text.today.year + _YEARS_AHEAD
     return latest - (latest - int(digits)) % 100
 
 
-def _read_pointed_month(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_pointed_month(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "last May" and "next June". "This May" is that of the current year."""
     name = found["month"].rstrip(".")
     if not name[0].isupper() and name.lower() in _ALSO_NAMES:
         return None
     which = read_which(found["which"])
-    months = [month_of(year, MONTH_NUMBERS[name.lower()]) for year in list_years(said.today)]
+    months = [month_of(year, MONTH_NUMBERS[name.lower()]) for year in list_years(dated_text.today)]
     if which == "this":
-        return make_span(found, next(days for days in months if days[0].year == said.today.year), "month")
-    return make_span(found, choose(months, said.today, which, None), "month")
+        return make_span(found, next(days for days in months if days[0].year == dated_text.today.year), "month")
+    return make_span(found, choose(months, dated_text.today, which, None), "month")
 
 
-def _read_month(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_month(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "in May". A month in a heading or a list is no date."""
     name = found["month"].rstrip(".")
-    before = said.text_before(found)
+    before = dated_text.text_before(found)
     within = _IN_A_MONTH.search(before) is not None
-    if not _is_a_month(name, found, said, within, before) or said.is_generic(found):
+    if not _is_a_month(name, found, dated_text, within, before) or dated_text.is_generic(found):
         return None
-    lean = said.find_direction(found)
+    lean = dated_text.find_direction(found)
     if lean is None and not within and not _NEAR_A_MONTH.search(before):
         # A heading, or a word in a list.
         return None
-    months = [month_of(year, MONTH_NUMBERS[name.lower()]) for year in list_years(said.today)]
-    days = choose_by_direction(months, said.today, lean)
+    months = [month_of(year, MONTH_NUMBERS[name.lower()]) for year in list_years(dated_text.today)]
+    days = choose_by_direction(months, dated_text.today, lean)
     return make_span(found, days, "month", relation="recurring" if _YEARLY.search(before) else "on")
 
 
-def _is_a_month(name: str, found: re.Match[str], said: DatedText, within: bool, before: str) -> bool:
+def _is_a_month(name: str, found: re.Match[str], dated_text: DatedText, within: bool, before: str) -> bool:
     """Return whether a name without a day or year is a month here, and not a person or a verb."""
     if not name[0].isupper():
         return name.lower() in MONTHS and _ONLY_IN.search(before) is not None
     if name.lower() in _ALSO_NAMES:
-        beside = _BESIDE_A_MONTH.search(before) or _TO_A_MONTH.match(said.text, found.end())
-        return (within or beside is not None) and not _SURNAME.match(said.text, found.end())
+        beside = _BESIDE_A_MONTH.search(before) or _TO_A_MONTH.match(dated_text.text, found.end())
+        return (within or beside is not None) and not _SURNAME.match(dated_text.text, found.end())
     return within or (name.lower() in MONTHS or _NEAR_A_MONTH.search(before) is not None)
 
 

@@ -120,18 +120,18 @@ def find_dates(text: str, said_at: Micros, *, is_question: bool = False) -> list
     if not windows:
         return []
     text = _normalise(text)
-    said = DatedText(text, day_of(said_at), is_question)
+    dated_text = DatedText(text, day_of(said_at), is_question)
     spans: list[DateSpan] = []
     for kind, rules in _ORDER:
         if kind in windows:
             for rule in rules:
-                _apply(rule, said, windows[kind], spans)
+                _apply(rule, dated_text, windows[kind], spans)
     if not spans:
         return []
     titles = _find_titles(text)
     kept = [found for found in spans if not any(start <= found.start and found.end <= end for start, end in titles)]
     try:
-        return apply_modifiers(said, kept)
+        return apply_modifiers(dated_text, kept)
     except (ValueError, OverflowError):
         # "The week before 1 January 0001": keep the dates without their modifiers.
         return kept
@@ -186,10 +186,10 @@ def _widen(text: str, places: list[Window]) -> list[Window]:
     return windows
 
 
-def _apply(rule: Rule, said: DatedText, windows: list[Window], spans: list[DateSpan]) -> None:
+def _apply(rule: Rule, dated_text: DatedText, windows: list[Window], spans: list[DateSpan]) -> None:
     """Insert the dates that a rule finds outside of the spans of earlier rules, and keep the spans in order."""
     pattern, read = rule
-    matches = chain.from_iterable(pattern.finditer(said.text, *window) for window in windows)
+    matches = chain.from_iterable(pattern.finditer(dated_text.text, *window) for window in windows)
     for match in islice(matches, _MOST):
         place = bisect(spans, match.start(), key=lambda span: span.start)
         if (place and spans[place - 1].end > match.start()) or (
@@ -197,12 +197,12 @@ def _apply(rule: Rule, said: DatedText, windows: list[Window], spans: list[DateS
         ):
             continue
         try:
-            found = read(match, said)
+            found = read(match, dated_text)
         except (ValueError, OverflowError, IndexError, StopIteration):
             # There is no such day: the thirtieth of February, or ten thousand years ago.
             continue
         if found is not None:
-            spans.insert(place, found if said.text[found.end - 1] != "." else replace(found, end=found.end - 1))
+            spans.insert(place, found if dated_text.text[found.end - 1] != "." else replace(found, end=found.end - 1))
 
 
 def _find_titles(text: str) -> list[tuple[int, int]]:

@@ -60,25 +60,25 @@ def get_weekend(day: date) -> Days:
     return sunday - timedelta(days=1), sunday
 
 
-def _read_period(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_period(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "last week", "this month" and "next summer".
 
     "The last week" of a message is another time, or a length; a question means the latest one by it.
     """
     which = read_which(found["which"])
     unit = found["unit"].lower()
-    before = said.text_before(found)
+    before = dated_text.text_before(found)
     in_a_row = found["which"].lower() in ("past", "last", "next", "previous") and _IN_A_ROW.search(before)
-    if in_a_row and not (said.is_question and which == "last"):
+    if in_a_row and not (dated_text.is_question and which == "last"):
         # "The next week" and "the last year" follow another time, or say how long something took.
         return None
     if unit in SEASON_MONTHS:
-        seasons = [get_season(year, unit) for year in list_years(said.today)]
-        return make_span(found, choose(seasons, said.today, which, said.find_direction(found)), "season")
+        seasons = [get_season(year, unit) for year in list_years(dated_text.today)]
+        return make_span(found, choose(seasons, dated_text.today, which, dated_text.find_direction(found)), "season")
     if which == "this" and unit == "weekend":
-        days, precision = _find_weekend(found, said), _WEEK
+        days, precision = _find_weekend(found, dated_text), _WEEK
     else:
-        days, precision = get_period(said.today, unit, OFFSET[which])
+        days, precision = get_period(dated_text.today, unit, OFFSET[which])
     return replace(make_span(found, days, precision), distance=Distance(OFFSET[which], unit, is_period=True))
 
 
@@ -105,27 +105,27 @@ def get_week(today: date, offset: int) -> Days:
     return week_of(today + timedelta(weeks=offset))
 
 
-def _read_outer_period(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_outer_period(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "the week before last" and "the summer after next"."""
     sign = -1 if found["where"].lower().startswith("before") else 1
     unit = found["unit"].lower()
     if unit in SEASON_MONTHS:
         nearest = choose(
-            [get_season(year, unit) for year in list_years(said.today)],
-            said.today,
+            [get_season(year, unit) for year in list_years(dated_text.today)],
+            dated_text.today,
             "last" if sign < 0 else "next",
             None,
         )
         return make_span(found, get_season(nearest[0].year + sign, unit), "season")
-    return make_span(found, *get_period(said.today, unit, 2 * sign))
+    return make_span(found, *get_period(dated_text.today, unit, 2 * sign))
 
 
-def _read_part_of_period(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_part_of_period(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "the end of the week" and "the rest of the month", which are parts of the current ones."""
-    (first, last), precision = get_period(said.today, found["unit"].lower(), 0)
+    (first, last), precision = get_period(dated_text.today, found["unit"].lower(), 0)
     part = found["part"].lower()
     if part == "rest":
-        return DateSpan(found.start(), found.end(), said.today, last, precision)
+        return DateSpan(found.start(), found.end(), dated_text.today, last, precision)
     return make_span(found, get_part((first, last), part), refine_precision(precision))
 
 
@@ -154,52 +154,52 @@ def refine_precision(precision: Precision) -> Precision:
     return steps.get(precision, precision)
 
 
-def _read_weekend(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_weekend(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "at the weekend": the past one if the verbs say so, and the current or coming one otherwise."""
-    if said.is_generic(found):
+    if dated_text.is_generic(found):
         return None
-    days = _find_weekend(found, said)
+    days = _find_weekend(found, dated_text)
     return DateSpan(found.start("phrase"), found.end(), *days, "week")
 
 
-def _find_weekend(found: re.Match[str], said: DatedText) -> Days:
+def _find_weekend(found: re.Match[str], dated_text: DatedText) -> Days:
     """Return the weekend of this week, or the one before it where the verbs point to the past."""
-    saturday, sunday = get_weekend(said.today)
-    if said.today < saturday and said.find_direction(found) == "past":
+    saturday, sunday = get_weekend(dated_text.today)
+    if dated_text.today < saturday and dated_text.find_direction(found) == "past":
         return saturday - timedelta(weeks=1), sunday - timedelta(weeks=1)
     return saturday, sunday
 
 
-def _read_season(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_season(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "in the summer" where a verb has a direction."""
-    lean = said.find_direction(found)
-    if lean is None or said.is_generic(found):
+    lean = dated_text.find_direction(found)
+    if lean is None or dated_text.is_generic(found):
         return None
     season = found["season"].lower()
-    seasons = [get_season(year, season) for year in list_years(said.today)]
-    days = choose(seasons, said.today, "this", lean)
+    seasons = [get_season(year, season) for year in list_years(dated_text.today)]
+    days = choose(seasons, dated_text.today, "this", lean)
     return DateSpan(found.start("season"), found.end(), *days, "season")
 
 
-def _read_season_of_year(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_season_of_year(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "summer 2022" and "spring of last year"."""
-    year = read_year(found, said)
+    year = read_year(found, dated_text)
     return None if year is None else make_span(found, get_season(year, found["season"].lower()), "season")
 
 
-def _read_seasons_ago(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_seasons_ago(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "two summers ago"."""
     season = found["season"].lower()
-    last = choose([get_season(year, season) for year in list_years(said.today)], said.today, "last", None)
+    last = choose([get_season(year, season) for year in list_years(dated_text.today)], dated_text.today, "last", None)
     return make_span(found, get_season(last[0].year - to_number(found["count"]) + 1, season), "season")
 
 
-def _read_same_time(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_same_time(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "this time last year", which is the month of today in that year."""
     offset = -1 if found["which"].lower() == "last" else 1
     if found["unit"].lower() == "year":
-        return make_span(found, month_of(said.today.year + offset, said.today.month), "month")
-    days, precision = get_period(said.today, found["unit"].lower(), offset)
+        return make_span(found, month_of(dated_text.today.year + offset, dated_text.today.month), "month")
+    days, precision = get_period(dated_text.today, found["unit"].lower(), offset)
     return make_span(found, days, precision)
 
 

@@ -26,15 +26,15 @@ _HOW_OFTEN = compile_pattern(
 )
 
 
-def _read_habit(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_habit(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read a habit. Its day is that on which it was said, and means nothing."""
-    return make_span(found, (said.today, said.today), "day", relation="recurring")
+    return make_span(found, (dated_text.today, dated_text.today), "day", relation="recurring")
 
 
-def _read_range_of_days(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_range_of_days(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "Monday to Friday" as a habit, unless a verb makes it one time: "the fair went from Monday to Friday"."""
     # A verb with a direction makes it one time: "the fair went from Monday to Friday".
-    return _read_habit(found, said) if said.find_direction(found) is None else None
+    return _read_habit(found, dated_text) if dated_text.find_direction(found) is None else None
 
 
 RECURRING_DAY_RULES: tuple[Rule, ...] = (

@@ -146,17 +146,17 @@ def shift(today: date, amount: Amount, sign: int) -> tuple[Days, Precision]:
             ), "year"
 
 
-def _read_counted(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_counted(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "two weeks ago", "three days from now" and "five years and counting"."""
     amount = Amount.from_match(found)
     if found["still"]:
-        return _make_duration(found, said, amount)
+        return _make_duration(found, dated_text, amount)
     sign = -1 if found["behind"] else 1
     if (found["to_the_day"] or found["from_the_day"]) and amount.is_whole:
-        day = _find_same_day(said.today, amount, sign)
+        day = _find_same_day(dated_text.today, amount, sign)
         return make_span(found, (day, day), "day")
     distance = Distance(sign * amount.middle, amount.unit, is_period=False)
-    return replace(make_span(found, *shift(said.today, amount, sign)), distance=distance)
+    return replace(make_span(found, *shift(dated_text.today, amount, sign)), distance=distance)
 
 
 def _find_same_day(today: date, amount: Amount, sign: int) -> date:
@@ -168,50 +168,50 @@ def _find_same_day(today: date, amount: Amount, sign: int) -> date:
     return min(first + timedelta(days=today.day - 1), last)
 
 
-def _read_ahead(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_ahead(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "in three days". With a verb in the past it is the length of something, and no date."""
-    if _PERFECT.search(said.text_before(found, 80)):
+    if _PERFECT.search(dated_text.text_before(found, 80)):
         # "I haven't seen her in three years."
-        return _make_duration(found, said, Amount.from_match(found))
-    lean = said.find_direction(found)
-    if lean == "past" or (lean is None and _TOOK.search(said.text_before(found, 80))):
+        return _make_duration(found, dated_text, Amount.from_match(found))
+    lean = dated_text.find_direction(found)
+    if lean == "past" or (lean is None and _TOOK.search(dated_text.text_before(found, 80))):
         # A length or a frequency: "I read it in two weeks", "twice in a month".
         return None
-    return make_span(found, *shift(said.today, Amount.from_match(found), 1))
+    return make_span(found, *shift(dated_text.today, Amount.from_match(found), 1))
 
 
-def _read_lasting(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_lasting(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "for five years" after a perfect tense; otherwise it is only a length."""
-    before = said.text_before(found, 80)
+    before = dated_text.text_before(found, 80)
     if not found["now"] and not _PERFECT.search(before):
         # A length without a beginning: "we stayed for two weeks".
         return None
-    return _make_duration(found, said, Amount.from_match(found))
+    return _make_duration(found, dated_text, Amount.from_match(found))
 
 
-def _read_been(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_been(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "it's been two years since"."""
-    return replace(_make_duration(found, said, Amount.from_match(found)), start=found.start("span"))
+    return replace(_make_duration(found, dated_text, Amount.from_match(found)), start=found.start("span"))
 
 
-def _read_past_span(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_past_span(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "over the past three months" and "in the last week", which end today."""
     if found["count"]:
-        return _make_duration(found, said, Amount.from_match(found))
+        return _make_duration(found, dated_text, Amount.from_match(found))
     # "In the last week" ends now; "this past week" is the week before this one.
-    return _make_duration(found, said, Amount.from_words("a", found["one"].lower())) if found["within"] else None
+    return _make_duration(found, dated_text, Amount.from_words("a", found["one"].lower())) if found["within"] else None
 
 
-def _read_next_span(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_next_span(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "in the next few days", which begins today."""
     amount = Amount.from_match(found) if found["count"] else Amount.from_words("a few", found["some"].lower())
-    (_, last), precision = shift(said.today, amount, 1)
-    return make_span(found, (said.today, last), precision)
+    (_, last), precision = shift(dated_text.today, amount, 1)
+    return make_span(found, (dated_text.today, last), precision)
 
 
-def _make_duration(found: re.Match[str], said: DatedText, amount: Amount) -> DateSpan:
+def _make_duration(found: re.Match[str], dated_text: DatedText, amount: Amount) -> DateSpan:
     """Return when something began that has lasted for an amount of time."""
-    days, precision = shift(said.today, amount, -1)
+    days, precision = shift(dated_text.today, amount, -1)
     distance = Distance(-amount.middle, amount.unit, is_period=True)
     return replace(make_span(found, days, precision, relation="duration"), distance=distance)
 

@@ -66,11 +66,11 @@ def read_which(words: str) -> Which:
     return WHICH[" ".join(words.lower().split())]
 
 
-def read_year(found: re.Match[str], said: DatedText) -> int | None:
+def read_year(found: re.Match[str], dated_text: DatedText) -> int | None:
     """Return the year that a pattern with `OF_YEAR` has found, if any."""
     if found["year"]:
         return int(found["year"])
-    return said.today.year + OFFSET[found["which_year"].lower()] if found["which_year"] else None
+    return dated_text.today.year + OFFSET[found["which_year"].lower()] if found["which_year"] else None
 
 
 Read = Callable[[re.Match[str], DatedText], DateSpan | None]

@@ -36,7 +36,7 @@ def complete_year(short: int, today: date) -> int:
     return short + (2000 if short <= (today.year + 10) % 100 else 1900)
 
 
-def _read_years(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_years(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "in 2019" and "from 2016 to 2019"."""
     group = "year" if found["year"] else "near"
     last = found["upto"] or found["near_upto"]
@@ -45,7 +45,7 @@ def _read_years(found: re.Match[str], said: DatedText) -> DateSpan:
     return DateSpan(found.start(group), found.end(), *days, "year")
 
 
-def _read_decade(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_decade(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "the 1990s" and "the '90s"; "the 1800s" are a century."""
     group = "decade" if found["decade"] else "short" if found["short"] else "back"
     first = int(found[group]) + (0 if group == "decade" else 1900)
@@ -55,15 +55,15 @@ def _read_decade(found: re.Match[str], said: DatedText) -> DateSpan:
     return DateSpan(start, found.end(), date(first, 1, 1), date(first + years - 1, 12, 31), "year")
 
 
-def _read_range(found: re.Match[str], said: DatedText) -> DateSpan | None:
+def _read_range(found: re.Match[str], dated_text: DatedText) -> DateSpan | None:
     """Read "2016-2019"."""
     first, last = int(found["year"]), int(found["upto"])
     return make_span(found, (date(first, 1, 1), date(last, 12, 31)), "year") if first < last else None
 
 
-def _read_short_year(found: re.Match[str], said: DatedText) -> DateSpan:
+def _read_short_year(found: re.Match[str], dated_text: DatedText) -> DateSpan:
     """Read "since '98"."""
-    days = year_of(complete_year(int(found["short"]), said.today))
+    days = year_of(complete_year(int(found["short"]), dated_text.today))
     return DateSpan(found.start("year"), found.end(), *days, "year")
 
 
