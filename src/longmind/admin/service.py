@@ -50,19 +50,19 @@ class Admin:
         self._mirror = mirror
 
     def export_user_data(self, user_id: str | None = None) -> dict[str, Any]:
-        """Return everything that is stored of a user as one document, ready for JSON.
+        """Return everything stored about a user as one document, ready for JSON.
 
         It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
-        `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed.
+        `records`, the plain rows, for an import. Two exports are equal if nothing changed in between.
         """
         return user_export.export_document(self._database, self._tables, self._authorise(user_id, "export_user_data"))
 
     def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None = None) -> dict[str, int]:
-        """Write everything that is stored of a user to a ZIP archive, row by row: for users of any size.
+        """Write everything stored about a user to a ZIP archive, row by row: for users of any size.
 
-        Returns how many lines each file of the archive has. A path must not exist yet; the file is made for its owner
-        alone, and is either complete or not there.
+        Returns the number of lines of each file in the archive. A path must not exist yet; the new file is readable by
+        its owner alone, and a failed export leaves no file.
         """
         scope = self._authorise(user_id, "export_user_archive")
         if not isinstance(target, str | Path):
@@ -75,8 +75,8 @@ class Admin:
         """Import an export, a document or an archive, all of it or nothing; ids stay as they are.
 
         The data becomes that of `user_id`, by default the current user. It needs the capability `admin`, since an
-        export can hold what a user may not do alone. An export that is incomplete is refused, and so is one under whose
-        ids there is other data; importing the same one again changes nothing.
+        export can hold what a user may not do alone. Raises InvalidInput for an incomplete export, and Conflict if its
+        ids belong to other data; importing the same one again changes nothing.
         """
         if "admin" not in self._scope.capabilities:
             self._refuse(self._make_scope(user_id), "import_user_data")
@@ -105,7 +105,7 @@ class Admin:
         return {"imported": imported}
 
     def delete_user_data(self, user_id: str | None = None, *, confirm: bool = False) -> dict[str, Any]:
-        """Erase a user for good: every row, and everything that was derived from them. `confirm` must be True.
+        """Erase a user for good: every row, and everything derived from the rows. `confirm` must be True.
 
         Returns the numbers of `deleted` rows, by place, and the `receipt`, which stands in the log of the app. Erasing
         again finds nothing more. Work of the user that is under way can no longer write.
@@ -150,7 +150,7 @@ class Admin:
         return {"deleted": erased.counts, "receipt": receipt, "physical": physical, "files": erased.files}
 
     def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
-        """Return whether the receipt of an erasure stands in the log of this app word for word, chained to the rest."""
+        """Return whether the log of this app holds the receipt of an erasure unchanged, chained to the rest."""
         if not isinstance(receipt, Mapping):
             raise InvalidInput(
                 f"receipt is {quote_value(receipt)}.",

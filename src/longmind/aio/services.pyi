@@ -61,11 +61,11 @@ class AsyncConversations:
 
         Its extraction is queued in the same transaction, for each binding that asks for one at this point."""
     async def close_stale(self, idle: Idle, *, namespace: Namespace | None=None) -> list[Conversation]:
-        """Close the user's open conversations that nothing was appended to for `idle`; return them.
+        """Close the user's open conversations without a new message for `idle`; return them.
 
         idle: a timedelta or a number of seconds from 0."""
     async def append_user_message(self, conversation_id: ConversationId, content: Content, *, idempotency_key: Label | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append what the user said; it opens a new turn.
+        """Append a message of the user, which opens a new turn.
 
         idempotency_key: a repeated key returns the first message, with `replayed` set. With other content it raises
         IdempotencyMismatch.
@@ -73,18 +73,18 @@ class AsyncConversations:
 
         Raises ConversationClosed, and LimitExceeded for content of more than 1 MiB."""
     async def append_assistant_turn(self, conversation_id: ConversationId, content: Content, *, stop_reason: Label | None=None, model: Label | None=None, provider: Label | None=None, usage: Usage | dict[str, Any] | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append what the assistant said, in the turn that is open; `usage` is kept for the record."""
+        """Append a message of the assistant to the open turn; `usage` is stored with it."""
     async def append_tool_result(self, conversation_id: ConversationId, tool_use_id: Label, content: Content, *, tool_name: Label | None=None, is_error: bool=False, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append a tool's answer to the tool_use block of the assistant that has the id `tool_use_id`."""
+        """Append a tool's result for the assistant's tool_use block with the id `tool_use_id`."""
     async def append_system_message(self, conversation_id: ConversationId, content: Content, *, visibility: Visibility='internal', trace_id: Label | None=None, created_at: Instant | None=None) -> Message:
-        """Append what the application says; by default the model sees it and the user does not."""
+        """Append a message of the application; by default the model sees it and the user does not."""
     async def append_turn(self, conversation_id: ConversationId, *, user_content: UserContent, assistant: AssistantTurn | dict[str, Any], user_visibility: Visibility='user', idempotency_key: Label | None=None, trace_id: Label | None=None, created_at: Instant | None=None) -> Turn:
         """Append the user's message and the assistant's answer under one turn id, in one write.
 
-        A repeated idempotency key finds the first user message. The answer is always a new row, since two model calls
-        never say the same."""
+        A repeated idempotency key finds the first user message. The answer is always a new row, since a second model
+        call may return another one."""
     async def run_turn(self, conversation_id: ConversationId, *, model: Label | LanguageModel, provider: Label | None=None, user_text: SpokenText | None=None, content: Content | None=None, tools: Sequence[Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: Cycles=8, tail_limit: TailLimit=50, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> TurnResult:
-        """Let a model answer the user, calling tools where it wants to, and store all of it under one turn id.
+        """Let a model answer the user, with tool calls as needed, and store everything under one turn id.
 
         user_text, content: what the user says; pass one of the two.
         tool_handler: runs the tools that do not run themselves.
@@ -110,7 +110,7 @@ class AsyncConversations:
         """Return the last messages, internal ones included, for replay, debugging or a model.
 
         include_hidden: also return rows that no model may see.
-        latest_attempts: leave out answers that a retry of their turn replaced, as a model should see it."""
+        latest_attempts: leave out answers that a retry of their turn replaced; models should read it this way."""
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
@@ -129,15 +129,15 @@ class AsyncMemory:
         The answer names the filter that excludes the atom, or says that it has ended, or gives its rank. Raises
         NotFound for an atom that the user may not read."""
     async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
-        """Find all that mentions an entity, newest first; an unknown name finds nothing.
+        """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
         limit: from 1 to 200. valid_at, known_at: as in `recall_by_topic`."""
     async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
-        """Find how things have changed, oldest first: of an entity, of a topic, or all within a window.
+        """Find how facts have changed, oldest first: about an entity, about a topic, or all within a window.
 
         entity_id_or_name, query: pass at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
-        include_superseded: False leaves out what a newer version has replaced; what has ended by itself stays."""
+        include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay."""
     async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[SpaceId], extraction_policy: PolicyInput | None=None) -> Binding:
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
@@ -165,7 +165,7 @@ class AsyncMemory:
         extraction_version: with another version than before, the facts of the earlier one are superseded.
         dry_run: write nothing, and return what would be added, reinforced, superseded and skipped."""
     async def create_entity(self, memory_space_id: SpaceId, type: EntityType, canonical_name: Name, *, description: Description | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[Name]=()) -> Entity:
-        """Create an entity, or return the one of that type that the space knows by that name, unchanged.
+        """Create an entity, or return the existing one of that type and name unchanged.
 
         description: at most 10,000 characters. attributes: up to 64 KiB of JSON. aliases: other names, at most 1,000.
 
@@ -175,7 +175,7 @@ class AsyncMemory:
     async def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
         """Return the entity of a type with exactly this name or alias, ignoring case, or None."""
     async def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
-        """Merge one entity into another: its atoms and names move, and its id leads to the other from now on.
+        """Merge one entity into another: its atoms and names move, and its id then leads to the other.
 
         Raises InvalidInput for entities of different spaces, or if both are the same already."""
     async def search_entities(self, memory_space_id: SpaceId, query: Text, *, type: EntityType | None=None, limit: Limit=20) -> list[Entity]:
@@ -190,7 +190,7 @@ class AsyncMemory:
         A text has at most 1,048,576 characters, a name 255 and a list 1,000 members. Sources and entities must exist. A
         fact that was deleted before may be recalled again once the app adds it."""
     async def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
-        """Look now for what recurs among the episodes of a space; return the patterns that are new or changed."""
+        """Find patterns in the episodes of a space now; return the new and changed ones."""
     async def get_atom(self, atom_id: AtomId) -> Atom | None:
         """Return an atom, or None if there is none with this id that the user may read."""
     async def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
@@ -207,9 +207,9 @@ class AsyncMemory:
 
         Keyed hashes of the fact remain, so that extraction does not learn it again."""
     async def restore_atom(self, atom_id: AtomId) -> Atom:
-        """Make an older version of a fact hold again after the newer one was deleted; needs the capability `admin`.
+        """Restore the older version of a fact after the newer one was deleted; needs the capability `admin`.
 
-        It ends again where it ended at first. Raises Conflict if the newer version exists, which it names, or if this
+        The atom gets back its own end. Raises Conflict if the newer version exists, which it names, or if this
         one was archived. A version that was never superseded, or is restored already, is returned unchanged."""
     async def list_atoms(self, memory_space_id: SpaceId, *, category: CategoryName | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[Atom]:
         """List the atoms of a space, newest first.
@@ -226,7 +226,7 @@ class AsyncMemory:
         A grant is revoked as it was given: revoking one user leaves a grant to `*` in place. Revoking a grant that does
         not exist is no error."""
     async def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
-        """List the grants of a space of the user's, oldest first."""
+        """List the grants of one of the user's spaces, oldest first."""
     async def list_shared_spaces(self, *, limit: Limit=100, cursor: str | None=None) -> Page[MemorySpace]:
         """List the spaces of other users that the user may read, oldest first; pass `next_cursor` for more."""
     async def create_memory_space(self, name: Name | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
@@ -247,15 +247,15 @@ class AsyncMemory:
         """Make the recall tools that an agent's definition lists, ready to be passed to a model and run.
 
         definitions: an agent's JSON, one definition or a list of them; tools of other types are skipped.
-        arguments: values for memory spaces written as `$name`. A space is looked up only when its tool runs, and so
-        is the right to read it."""
+        arguments: values for memory spaces written as `$name`. A space, and the right to
+        read it, are checked only when the tool runs."""
 
 class AsyncWorkingContexts:
     def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...
     async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
-        """Build what a model should know before it answers: the summary, its memory and the last turns.
+        """Build the context for a model's next answer: the summary, its memory and the last turns.
 
-        recall_query: what to recall atoms about; without one only always-on atoms are shown.
+        recall_query: the topic to recall atoms about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: 1 to 10,000,000.
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
@@ -272,7 +272,7 @@ class AsyncBlocks:
     async def get(self, block_type: BlockType, *, agent_id: Identity | None=None) -> Block | None:
         """Return a block of the user, or with an agent id of that agent; None if there is none."""
     async def list(self, scope: Literal['all', 'user', 'agent']='all', agent_id: Identity | None=None) -> Page[Block]:
-        """List all blocks, the user's first; with an agent id, of the agents' blocks only those of that agent."""
+        """List all blocks, the user's first; with an agent id, leave out those of other agents."""
     async def update(self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: Identity | None=None) -> Block:
         """Replace a whole block, or with `expected_updated_at=None` create one that does not exist yet.
 
@@ -299,7 +299,7 @@ class AsyncBlocks:
     async def tools(self, agent_id: Identity | None=None) -> Page[BoundTool]:
         """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
     async def set_sleep_time(self, enabled: bool, *, agent_id: Identity | None=None, idle_seconds: float=600.0) -> SleepTime:
-        """Turn on or off that blocks are updated from conversations that are closed or idle.
+        """Turn updates of blocks from closed or idle conversations on or off.
 
         Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
         and applies to the agent's blocks and the conversations of contexts that have this agent."""
@@ -367,7 +367,7 @@ class AsyncEvents:
         `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and more, and ts for an event
         of the past. The context decides who records and where: `base` cannot name anybody else."""
     async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: Text | None=None) -> Event:
-        """Record that something of a kind happened.
+        """Record an event of a kind.
 
         A dict in `data` is stored as it is, a text becomes the event's text, and anything else is stored as the `value`
         of a dict, or as its repr() where JSON cannot express it. `signal`, from 0 to 1, says how much the event
@@ -375,19 +375,19 @@ class AsyncEvents:
     async def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
         """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
     async def record_chat(self, role: ChatRole, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record that somebody said something. A role or a text in `data` does not replace the given ones."""
+        """Record a chat turn. A role or a text in `data` does not replace the given ones."""
     async def record_chat_user(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record what the user said."""
+        """Record a chat turn of the user."""
     async def record_chat_assistant(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record what the assistant said."""
+        """Record a chat turn of the assistant."""
     async def record_chat_system(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
-        """Record what the system said."""
+        """Record a chat turn of the system."""
     async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
-        """Record what a tool was given and what it answered; `message` says it in words."""
+        """Record the input and the output of a tool call; `message` describes it in words."""
     async def record_state(self, key: str, value: Any, *, tags: Sequence[str] | None=None, meta: dict[str, Any] | None=None, severity: int=2, signal: float | None=None, kind: str=STATE_SNAPSHOT, stage: str | None=None) -> Event:
-        """Record what a value is now.
+        """Record the present value of a state.
 
-        Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. A value that cannot is stored
+        Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. Any other value is stored
         as its repr() under `__repr__`, and `kept_as_text` in the event's data lists the places."""
     async def recent(self, *, kinds: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
         """Return the last events of the hot log, newest last.
@@ -411,20 +411,20 @@ class AsyncEvents:
         It is read from the hot log, or with `use_persistence`, also spelled `user_persistence`, from the whole
         timeline. A snapshot must have all of the tags."""
     async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
-        """Return the last snapshots under a key, newest last, with all that was recorded besides the value."""
+        """Return the last snapshots under a key, newest last, with everything recorded along with the value."""
     async def get_event(self, event_id: str) -> Event | None:
         """Return one event of the user, on whichever timeline it is; None if there is none."""
     async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
         """Count the user's events by kind on all timelines: those since an instant, or all."""
     async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None) -> list[Event]:
-        """Find events of the whole timeline that a query is about, best first; without a query the newest first.
+        """Find events of the whole timeline about a query, best first; without a query, the newest first.
 
         `semantic` ranks by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
         structural without a query, and semantic with one. Without an embedder, or with `use_embedding=False`, words
         decide. An event must have all of the tags, and lie in the time window, such as `90s`, `15m`, `12h` or `7d`. If
         no event is related to the query, the list is empty."""
     async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: str | datetime | float | None=None, created_at_max: str | datetime | float | None=None) -> list[EventSearchResult]:
-        """Find snapshots of states that a query is about, best first, of one key or of all.
+        """Find snapshots of states about a query, best first, of one key or of all.
 
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
         datetime or seconds since 1970, and take precedence over the bounds of the time window."""
@@ -465,7 +465,7 @@ class AsyncJobs:
     async def enqueue(self, kind: JobKind, payload: dict[str, Any] | None=None, *, run_at: Instant | None=None, unique_key: Label | None=None, max_attempts: Attempts | None=None) -> Job:
         """Queue a job and return it, or return the earlier job of this kind that has the same unique key."""
     async def get_job(self, job_id: JobId) -> Job | None:
-        """Look a job up; None when there is none with this id, or it is not this user's."""
+        """Return a job, or None if this user has none with this id."""
     async def list_jobs(self, *, status: JobStatus | None=None, kind: JobKind | None=None, limit: Limit=100, cursor: str | None=None) -> Page[Job]:
         """List the user's jobs, newest first."""
     async def retry_job(self, job_id: JobId) -> Job:
@@ -493,29 +493,29 @@ class AsyncAccessKeys:
 class AsyncAdmin:
     def __init__(self, original: Admin, hop: Hop) -> None: ...
     async def export_user_data(self, user_id: str | None=None) -> dict[str, Any]:
-        """Return everything that is stored of a user as one document, ready for JSON.
+        """Return everything stored about a user as one document, ready for JSON.
 
         It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
-        `records`, the rows as they are, by which it can be imported. It is the same as long as nothing has changed."""
+        `records`, the plain rows, for an import. Two exports are equal if nothing changed in between."""
     async def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None=None) -> dict[str, int]:
-        """Write everything that is stored of a user to a ZIP archive, row by row: for users of any size.
+        """Write everything stored about a user to a ZIP archive, row by row: for users of any size.
 
-        Returns how many lines each file of the archive has. A path must not exist yet; the file is made for its owner
-        alone, and is either complete or not there."""
+        Returns the number of lines of each file in the archive. A path must not exist yet; the new file is readable by
+        its owner alone, and a failed export leaves no file."""
     async def import_user_data(self, source: ImportSource, user_id: str | None=None) -> dict[str, Any]:
         """Import an export, a document or an archive, all of it or nothing; ids stay as they are.
 
         The data becomes that of `user_id`, by default the current user. It needs the capability `admin`, since an
-        export can hold what a user may not do alone. An export that is incomplete is refused, and so is one under whose
-        ids there is other data; importing the same one again changes nothing."""
+        export can hold what a user may not do alone. Raises InvalidInput for an incomplete export, and Conflict if its
+        ids belong to other data; importing the same one again changes nothing."""
     async def delete_user_data(self, user_id: str | None=None, *, confirm: bool=False) -> dict[str, Any]:
-        """Erase a user for good: every row, and everything that was derived from them. `confirm` must be True.
+        """Erase a user for good: every row, and everything derived from the rows. `confirm` must be True.
 
         Returns the numbers of `deleted` rows, by place, and the `receipt`, which stands in the log of the app. Erasing
         again finds nothing more. Work of the user that is under way can no longer write."""
     async def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
-        """Return whether the receipt of an erasure stands in the log of this app word for word, chained to the rest."""
+        """Return whether the log of this app holds the receipt of an erasure unchanged, chained to the rest."""
 
 class AsyncEngineOperations:
     def __init__(self, original: Engine, hop: Hop) -> None: ...

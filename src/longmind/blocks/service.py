@@ -63,7 +63,7 @@ class Blocks:
         return self._database.read(self._scope, store.get, validate_place(block_type, agent_id))
 
     def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: Identity | None = None) -> Page[Block]:
-        """List all blocks, the user's first; with an agent id, of the agents' blocks only those of that agent."""
+        """List all blocks, the user's first; with an agent id, leave out those of other agents."""
         if scope not in ("all", "user", "agent"):
             raise InvalidInput(f"scope is {quote_value(scope)}.", hint="Use 'all', 'user' or 'agent'.")
         agent = validate_agent(agent_id)
@@ -165,7 +165,7 @@ class Blocks:
     def set_sleep_time(
         self, enabled: bool, *, agent_id: Identity | None = None, idle_seconds: float = 600.0
     ) -> SleepTime:
-        """Turn on or off that blocks are updated from conversations that are closed or idle.
+        """Turn updates of blocks from closed or idle conversations on or off.
 
         Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
         and applies to the agent's blocks and the conversations of contexts that have this agent.

@@ -163,7 +163,7 @@ class Conversations:
         return closed
 
     def close_stale(self, idle: Idle, *, namespace: Namespace | None = None) -> list[Conversation]:
-        """Close the user's open conversations that nothing was appended to for `idle`; return them.
+        """Close the user's open conversations without a new message for `idle`; return them.
 
         idle: a timedelta or a number of seconds from 0.
         """
@@ -199,7 +199,7 @@ class Conversations:
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append what the user said; it opens a new turn.
+        """Append a message of the user, which opens a new turn.
 
         idempotency_key: a repeated key returns the first message, with `replayed` set. With other content it raises
         IdempotencyMismatch.
@@ -224,7 +224,7 @@ class Conversations:
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append what the assistant said, in the turn that is open; `usage` is kept for the record."""
+        """Append a message of the assistant to the open turn; `usage` is stored with it."""
         new = NewMessage(
             role="assistant",
             content=encode_content(content, may_be_empty=True),
@@ -250,7 +250,7 @@ class Conversations:
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append a tool's answer to the tool_use block of the assistant that has the id `tool_use_id`."""
+        """Append a tool's result for the assistant's tool_use block with the id `tool_use_id`."""
         tool_use_id = validate_text("tool_use_id", tool_use_id, limit=IDENTITY_LIMIT, blank=False)
         if not isinstance(is_error, bool):
             raise InvalidInput(f"is_error must be True or False, not {is_error!r}.")
@@ -275,7 +275,7 @@ class Conversations:
         trace_id: Label | None = None,
         created_at: Instant | None = None,
     ) -> Message:
-        """Append what the application says; by default the model sees it and the user does not."""
+        """Append a message of the application; by default the model sees it and the user does not."""
         new = NewMessage(
             role="system",
             content=encode_content(content),
@@ -298,8 +298,8 @@ class Conversations:
     ) -> Turn:
         """Append the user's message and the assistant's answer under one turn id, in one write.
 
-        A repeated idempotency key finds the first user message. The answer is always a new row, since two model calls
-        never say the same.
+        A repeated idempotency key finds the first user message. The answer is always a new row, since a second model
+        call may return another one.
         """
         user = self._make_user_message(
             user_content, user_visibility, idempotency_key, trace_id, created_at, field="user_content"
@@ -349,7 +349,7 @@ class Conversations:
         memory_policy: MemoryPolicy | dict[str, Any] | None = None,
         agent_id: Identity | None = None,
     ) -> TurnResult:
-        """Let a model answer the user, calling tools where it wants to, and store all of it under one turn id.
+        """Let a model answer the user, with tool calls as needed, and store everything under one turn id.
 
         user_text, content: what the user says; pass one of the two.
         tool_handler: runs the tools that do not run themselves.
@@ -422,7 +422,7 @@ class Conversations:
         """Return the last messages, internal ones included, for replay, debugging or a model.
 
         include_hidden: also return rows that no model may see.
-        latest_attempts: leave out answers that a retry of their turn replaced, as a model should see it.
+        latest_attempts: leave out answers that a retry of their turn replaced; models should read it this way.
         """
         return self._read(
             conversation_id,

@@ -139,7 +139,7 @@ class EventRecorder:
         signal: float | None = None,
         text: Text | None = None,
     ) -> Event:
-        """Record that something of a kind happened.
+        """Record an event of a kind.
 
         A dict in `data` is stored as it is, a text becomes the event's text, and anything else is stored as the `value`
         of a dict, or as its repr() where JSON cannot express it. `signal`, from 0 to 1, says how much the event
@@ -175,7 +175,7 @@ class EventRecorder:
         severity: int = 2,
         signal: float | None = None,
     ) -> Event:
-        """Record that somebody said something. A role or a text in `data` does not replace the given ones."""
+        """Record a chat turn. A role or a text in `data` does not replace the given ones."""
         turn = {"role": _validate_role(role), "text": validate_text("text", text, limit=EVENT_TEXT_LIMIT)}
         # The text is stored in the data too, which may have fewer bytes than a text may have characters.
         validate_size("text", text, EVENT_DATA_LIMIT - _RESERVED_BYTES)
@@ -198,7 +198,7 @@ class EventRecorder:
         severity: int = 2,
         signal: float | None = None,
     ) -> Event:
-        """Record what the user said."""
+        """Record a chat turn of the user."""
         return self.record_chat("user", text, tags=tags, data=data, severity=severity, signal=signal)
 
     def record_chat_assistant(
@@ -210,7 +210,7 @@ class EventRecorder:
         severity: int = 2,
         signal: float | None = None,
     ) -> Event:
-        """Record what the assistant said."""
+        """Record a chat turn of the assistant."""
         return self.record_chat("assistant", text, tags=tags, data=data, severity=severity, signal=signal)
 
     def record_chat_system(
@@ -222,7 +222,7 @@ class EventRecorder:
         severity: int = 1,
         signal: float | None = None,
     ) -> Event:
-        """Record what the system said."""
+        """Record a chat turn of the system."""
         return self.record_chat("system", text, tags=tags, data=data, severity=severity, signal=signal)
 
     def record_tool_result(
@@ -236,7 +236,7 @@ class EventRecorder:
         message: str | None = None,
         severity: int = 3,
     ) -> Event:
-        """Record what a tool was given and what it answered; `message` says it in words."""
+        """Record the input and the output of a tool call; `message` describes it in words."""
         base = {
             "kind": TOOL_RESULT,
             "topic": validate_tool(tool),
@@ -259,9 +259,9 @@ class EventRecorder:
         kind: str = STATE_SNAPSHOT,
         stage: str | None = None,
     ) -> Event:
-        """Record what a value is now.
+        """Record the present value of a state.
 
-        Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. A value that cannot is stored
+        Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. Any other value is stored
         as its repr() under `__repr__`, and `kept_as_text` in the event's data lists the places.
         """
         key = validate_state_key(key)

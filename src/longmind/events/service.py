@@ -159,7 +159,7 @@ class Events(EventRecorder):
         kind: str = STATE_SNAPSHOT,
         use_persistence: bool = False,
     ) -> list[Event]:
-        """Return the last snapshots under a key, newest last, with all that was recorded besides the value."""
+        """Return the last snapshots under a key, newest last, with everything recorded along with the value."""
         return self._read_states(key, tags, limit, level, kind, hot=not use_persistence)
 
     def get_event(self, event_id: str) -> Event | None:
@@ -193,7 +193,7 @@ class Events(EventRecorder):
         time_window: str | None = None,
         mode: SearchMode | None = None,
     ) -> list[Event]:
-        """Find events of the whole timeline that a query is about, best first; without a query the newest first.
+        """Find events of the whole timeline about a query, best first; without a query, the newest first.
 
         `semantic` ranks by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
         structural without a query, and semantic with one. Without an embedder, or with `use_embedding=False`, words
@@ -213,7 +213,7 @@ class Events(EventRecorder):
         created_at_min: str | datetime | float | None = None,
         created_at_max: str | datetime | float | None = None,
     ) -> list[EventSearchResult]:
-        """Find snapshots of states that a query is about, best first, of one key or of all.
+        """Find snapshots of states about a query, best first, of one key or of all.
 
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
         datetime or seconds since 1970, and take precedence over the bounds of the time window.

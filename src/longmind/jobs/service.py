@@ -67,7 +67,7 @@ class Jobs:
         return job
 
     def get_job(self, job_id: JobId) -> Job | None:
-        """Look a job up; None when there is none with this id, or it is not this user's."""
+        """Return a job, or None if this user has none with this id."""
         return self._database.read(self._scope, store.get, validate_id("job_id", job_id))
 
     def list_jobs(

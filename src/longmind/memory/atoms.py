@@ -68,7 +68,7 @@ class Atoms(MemoryBase):
         return self._database.write(self._scope, insert_atoms, self._scope, space_id, checked, indexing, now)
 
     def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
-        """Look now for what recurs among the episodes of a space; return the patterns that are new or changed."""
+        """Find patterns in the episodes of a space now; return the new and changed ones."""
         return self._pipeline.pattern_finder.find_now(self._scope, validate_id("memory_space_id", memory_space_id))
 
     def get_atom(self, atom_id: AtomId) -> Atom | None:
@@ -105,9 +105,9 @@ class Atoms(MemoryBase):
         self._database.write(self._scope, remove_atom, self._scope, validate_id("atom_id", atom_id), self._clock())
 
     def restore_atom(self, atom_id: AtomId) -> Atom:
-        """Make an older version of a fact hold again after the newer one was deleted; needs the capability `admin`.
+        """Restore the older version of a fact after the newer one was deleted; needs the capability `admin`.
 
-        It ends again where it ended at first. Raises Conflict if the newer version exists, which it names, or if this
+        The atom gets back its own end. Raises Conflict if the newer version exists, which it names, or if this
         one was archived. A version that was never superseded, or is restored already, is returned unchanged.
         """
         self._scope.require("admin")

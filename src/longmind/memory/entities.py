@@ -30,7 +30,7 @@ class Entities(MemoryBase):
         attributes: dict[str, Any] | None = None,
         aliases: Sequence[Name] = (),
     ) -> Entity:
-        """Create an entity, or return the one of that type that the space knows by that name, unchanged.
+        """Create an entity, or return the existing one of that type and name unchanged.
 
         description: at most 10,000 characters. attributes: up to 64 KiB of JSON. aliases: other names, at most 1,000.
 
@@ -62,7 +62,7 @@ class Entities(MemoryBase):
         return self._read_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *type_and_name))
 
     def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
-        """Merge one entity into another: its atoms and names move, and its id leads to the other from now on.
+        """Merge one entity into another: its atoms and names move, and its id then leads to the other.
 
         Raises InvalidInput for entities of different spaces, or if both are the same already.
         """

@@ -40,7 +40,7 @@ class Grants(MemoryBase):
         self._database.write(self._scope, store.revoke, self._scope, space_id, _validate_reader(reader), self._clock())
 
     def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
-        """List the grants of a space of the user's, oldest first."""
+        """List the grants of one of the user's spaces, oldest first."""
         return self._database.read(
             self._scope, store.list_of_space, self._scope, validate_id("memory_space_id", memory_space_id)
         )

@@ -135,7 +135,7 @@ class Recalls(MemoryBase):
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
     ) -> Recall:
-        """Find all that mentions an entity, newest first; an unknown name finds nothing.
+        """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
         limit: from 1 to 200. valid_at, known_at: as in `recall_by_topic`.
         """
@@ -166,11 +166,11 @@ class Recalls(MemoryBase):
         include_superseded: bool = True,
         known_at: Instant | None = None,
     ) -> Recall:
-        """Find how things have changed, oldest first: of an entity, of a topic, or all within a window.
+        """Find how facts have changed, oldest first: about an entity, about a topic, or all within a window.
 
         entity_id_or_name, query: pass at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
-        include_superseded: False leaves out what a newer version has replaced; what has ended by itself stays.
+        include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay.
         """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline takes an entity or a query, not both.", hint="Pass one of the two.")

@@ -28,7 +28,7 @@ class Memory(Spaces, Grants, Atoms, Entities, Bindings, Recalls):
         """Make the recall tools that an agent's definition lists, ready to be passed to a model and run.
 
         definitions: an agent's JSON, one definition or a list of them; tools of other types are skipped.
-        arguments: values for memory spaces written as `$name`. A space is looked up only when its tool runs, and so
-        is the right to read it.
+        arguments: values for memory spaces written as `$name`. A space, and the right to
+        read it, are checked only when the tool runs.
         """
         return make_recall_tools(self, definitions, arguments)

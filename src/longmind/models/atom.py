@@ -65,7 +65,7 @@ class NewAtom(Value):
 class Atom(Value):
     """A fact as it is stored. Its text never changes: a changed fact gets a new version, which supersedes this one.
 
-    A fact that has ended or was superseded is ACTIVE still; its times say so.
+    A fact that has ended or was superseded stays ACTIVE; its times show the end.
     """
 
     # The owner.

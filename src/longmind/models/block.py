@@ -29,7 +29,7 @@ class BlockValue(Value):
 
 
 class Block(BlockValue):
-    """A memory block as it is now."""
+    """A memory block with its present content."""
 
     id: str
     block_type: BlockType

@@ -46,7 +46,7 @@ class ToolUseBlock(Value):
 
 
 class ToolResultBlock(Value):
-    """The answer of a tool to a call of the same id."""
+    """The result of the tool call with the same id."""
 
     type: Literal["tool_result"] = "tool_result"
     tool_use_id: Label

@@ -14,7 +14,7 @@ ConversationStatus = Literal["open", "closed"]
 
 
 class Conversation(Value):
-    """A conversation as it is now, without its messages."""
+    """A conversation in its present state, without its messages."""
 
     id: str
     tenant_id: str

@@ -34,7 +34,7 @@ _ROW = (
 
 
 class Event(Value):
-    """Something that happened, as it was recorded. Its JSON has the same names as its attributes."""
+    """A recorded event. Its JSON has the same names as its attributes."""
 
     model_config = ConfigDict(serialize_by_alias=False)
 

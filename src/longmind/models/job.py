@@ -14,7 +14,7 @@ JobStatus = Literal["queued", "running", "succeeded", "failed", "dead"]
 
 
 class Job(Value):
-    """A job. `failed` waits for another attempt, `dead` had its last one; `error` says why."""
+    """A job. A `failed` job waits for another attempt, a `dead` one has had its last; `error` says why."""
 
     id: str
     kind: str

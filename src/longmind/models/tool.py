@@ -107,7 +107,7 @@ class DeletedEntry(ToolValue):
 
 
 class AuditEntry(Value):
-    """A line of the audit: what was asked and what came of it, never what memory says."""
+    """A line of the audit: a call and its outcome, never the content of memory."""
 
     model_config = ConfigDict(defer_build=True)
 

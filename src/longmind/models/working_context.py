@@ -33,7 +33,7 @@ class LeftOut(Value):
 
 
 class WorkingContext(Value):
-    """A prompt that remembers: the text for the model, and the atoms and messages in it."""
+    """The memory part of a prompt: the text for the model, and the atoms and messages in it."""
 
     context_block: str
     """Text for the system prompt, or the head of the user's: sanitised memory with its sources, one fact per line."""

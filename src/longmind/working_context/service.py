@@ -102,9 +102,9 @@ class WorkingContexts:
         memory_policy: MemoryPolicy | dict[str, Any] | None = None,
         agent_id: Identity | None = None,
     ) -> WorkingContext:
-        """Build what a model should know before it answers: the summary, its memory and the last turns.
+        """Build the context for a model's next answer: the summary, its memory and the last turns.
 
-        recall_query: what to recall atoms about; without one only always-on atoms are shown.
+        recall_query: the topic to recall atoms about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: 1 to 10,000,000.
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.

@@ -23,7 +23,7 @@ from longmind.server.routes import Route
 
 
 class ToolDefinition(BaseModel):
-    """A tool in the form in which a model receives it."""
+    """A tool as a model receives it."""
 
     name: str
     description: str
@@ -32,7 +32,7 @@ class ToolDefinition(BaseModel):
 
 
 class Text(BaseModel):
-    """A result that is one text."""
+    """A single text."""
 
     text: str
 

@@ -72,7 +72,7 @@ _TAGS = {
 
 
 class Problem(BaseModel):
-    """An error, and what to do about it."""
+    """An error, with a hint what to do."""
 
     model_config = ConfigDict(extra="allow")
 
