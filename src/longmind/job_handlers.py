@@ -26,8 +26,8 @@ _OPTIMISTIC_ROUNDS = 2
 class JobHandlers:
     """The handlers, bound to the parts of one engine.
 
-    A handler thinks outside a transaction. It returns a value to keep with the job, `Later` to be called again, or an
-    `Effect`, which the worker commits together with the end of the job.
+    A handler thinks outside a transaction. It returns a value to keep with the job, a `JobPostponement` to be called
+    again later, or an `Effect`, which the worker commits together with the end of the job.
     """
 
     def __init__(self, parts: EngineParts) -> None:

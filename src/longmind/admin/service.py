@@ -133,7 +133,7 @@ class Admin:
                 "epoch": erased.epoch,
                 "counts": erased.counts,
                 "audit": erased.chains,
-                **({"files": erased.written_in} if erased.written_in else {}),
+                **({"files": erased.table_files} if erased.table_files else {}),
             }
             return app_log.record(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
 

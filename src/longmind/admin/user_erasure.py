@@ -58,7 +58,7 @@ class ErasureResult:
     """The number of lines of each chain of the user's audit, and the hash of its last one."""
     files: list[str] = field(default_factory=list)
     """Files that lines of that audit were moved to: the host has to remove them."""
-    written_in: dict[str, int] = field(default_factory=dict)
+    table_files: dict[str, int] = field(default_factory=dict)
     """The file of each table, where each has its own: it is another once the erased rows are gone from the disk."""
 
 

@@ -1,4 +1,4 @@
-"""MCP at one path of the server, with the credentials, errors and logs of all other paths."""
+"""MCP at one path of the server, with the same credentials, errors and logs as all other paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MCP_PATH = "/mcp"
 
 
 def make_mcp_app(engine: Engine, authenticator: Authenticator) -> McpApp:
-    """Return the ASGI application for that path. Keep `run_sessions` open while the server is up."""
+    """Return the ASGI application for `MCP_PATH`. Keep its `run_sessions` open while the server is up."""
 
     def identify(scope: Any) -> Identity:
         scope[OPERATION] = "mcp"

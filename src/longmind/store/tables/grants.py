@@ -71,7 +71,7 @@ def read_every(run: Transaction, scope: Scope) -> Iterator[Row]:
 
 
 def find_shared_owner(database: Database, scope: Scope, space_id: str) -> ReaderScope | None:
-    """Return the scope to read a space in that another user shares with this one; None when nobody does."""
+    """Return the read-only scope of the owner who shares a space with this user; None if nobody does."""
     owner = database.read(scope, find_owner_scope, scope, space_id)
     # The grant alone does not count: the space must exist, and be one that can be granted.
     return owner if owner is not None and database.read(owner, is_shared, space_id) else None
