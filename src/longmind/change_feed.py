@@ -1,8 +1,9 @@
 """The feed of committed changes to subscribers in this process; on SQLite in the order of the commits.
 
-A write delivers its own changes in the thread of its caller, so that a subscriber has seen them when the write returns.
-One thread delivers at a time: if another one is at it, that one takes over what was added. If delivering what others
-wrote takes too long, a background thread continues, so that no write waits for other writes' subscribers.
+A write delivers its own changes in the thread of its caller, so that usually a subscriber has seen them when the write
+returns. But one thread delivers at a time: if another one is at it, that one takes over what was added, and the write
+returns without waiting. If delivering what others wrote takes too long, a background thread continues, so that no write
+waits for other writes' subscribers.
 """
 
 from __future__ import annotations

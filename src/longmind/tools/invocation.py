@@ -1,8 +1,9 @@
 """A call of a tool from its arguments to its answer: audited, limited in time, with errors that reveal nothing.
 
-Every call leaves its lines in the audit, also a refused one and one that ran out of time. The lines of a call that
-succeeded are in the transaction of its effect, so neither exists without the other; those of a failed call are written
-in a transaction of their own, since nothing else is. Audit lines hold names of fields and errors, never texts.
+Every call leaves its lines in the audit, also a refused one and one that ran out of time; only if the database fails is
+the line of a failed call missing, which is logged. The lines of a call that succeeded are in the transaction of its
+effect, so neither exists without the other; those of a failed call are written in a transaction of their own, since
+nothing else is. Audit lines hold names of fields and errors, never texts.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ _CLOCK_SECONDS = 1.0
 
 
 class Mirror:
-    """Appends to the files of all users. Threads and processes may share them."""
+    """Appends to the files of all users, which processes may share.
+
+    In one process, the change feed calls `append` from one thread at a time.
+    """
 
     def __init__(self, folder: Path, fsync: JsonlFsync) -> None:
         self.folder = MirrorFolder(folder)
