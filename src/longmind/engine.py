@@ -133,7 +133,8 @@ class Engine(Maintenance):
         """Bind the engine to one user. Pass ids that the host has verified, never ids that a user sent.
 
         tenant_id, app_id, user_id: own the data; a context sees nothing of other users.
-        agent_id, group: own agent blocks and tool memory. The other ids are recorded with what is written.
+        agent_id, group: own agent blocks and tool memory. session_id: chooses the timeline of events, and the session
+        of memory tools. All ids are recorded with what is written.
         capabilities: `admin` permits operations that a user may not do alone.
 
         Raises InvalidIdentity if an id is blank, longer than 255 characters, `*` or has control characters.
@@ -157,7 +158,7 @@ class Engine(Maintenance):
         return Context(scope, self._services)
 
     def subscribe(self, subscriber: Subscriber, *, kinds: Iterable[ChangeKind] | None = None) -> Callable[[], None]:
-        """Call a function with every change this process commits, after the commit.
+        """Call a function with every change that this engine commits, after the commit.
 
         kinds: the kinds of changes to pass on, by default all.
 
@@ -177,7 +178,7 @@ class Engine(Maintenance):
         return self._changes_of(self.following(after, wait=wait))
 
     def following(self, after: int | None = None, *, wait: bool | float = False) -> ChangeCursor:
-        """Return a follower to read step by step, for programs that wait in their own way."""
+        """Return a cursor to read changes step by step, for programs that wait in their own way."""
         self._parts.check_open()
         return ChangeCursor(self._database, after, wait)
 
@@ -209,7 +210,7 @@ class Engine(Maintenance):
         self._parts.wake_workers()
 
     def work(self, limit: int | None = None) -> WorkReport:
-        """Do the jobs that are due, in this thread, until none is left or `limit` are done; return what became of them.
+        """Do the jobs that are due, in this thread, until none is left or `limit` are done; return how many ended how.
 
         limit: from 1 to 1,000,000, by default no limit.
         """

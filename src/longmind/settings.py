@@ -55,7 +55,7 @@ class Settings:
     url: str = field(default="", repr=False)
     """The database URL; empty means the file in the home folder. Never logged, as it may hold a password."""
     durability: Durability = "full"
-    """`full`: writes survive a power cut. `normal`: SQLite is faster, but may lose the last moments."""
+    """`full`: writes survive a power cut. `normal`: faster, but a power cut may lose the last moments."""
     busy_timeout_seconds: float = 30.0
     """Wait of a write for other writers before it fails with StoreBusy."""
     connect_timeout_seconds: float = 10.0

@@ -550,7 +550,7 @@ class AsyncEngineOperations:
     async def last_cursor(self) -> int:
         """Return the cursor of the newest change; follow from it to see only changes to come."""
     async def work(self, limit: int | None=None) -> WorkReport:
-        """Do the jobs that are due, in this thread, until none is left or `limit` are done; return what became of them.
+        """Do the jobs that are due, in this thread, until none is left or `limit` are done; return how many ended how.
 
         limit: from 1 to 1,000,000, by default no limit."""
     def start_workers(self, count: int=1) -> None:

@@ -25,7 +25,7 @@ _ONE_EACH = re.compile(
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of a text without a tokenizer: four bytes each, and one per Chinese character."""
+    """Estimate the tokens of a text without a tokenizer: four bytes each, and one per CJK character."""
     if text.isascii():
         return -(-len(text) // 4)
     wide = len(_ONE_EACH.findall(text))
