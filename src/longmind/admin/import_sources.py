@@ -247,7 +247,7 @@ def _refuse_unknown(records: Mapping[str, Any]) -> None:
 
 
 def _refuse_overlaps(archive: zipfile.ZipFile) -> None:
-    """Raise InvalidInput if files share bytes: a small archive could become of any size by that."""
+    """Raise InvalidInput if files share bytes, by which a small archive could expand to any size."""
     entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
     ends = [*(entry.header_offset for entry in entries[1:]), archive.start_dir]
     if any(entry.header_offset + entry.compress_size > end for entry, end in zip(entries, ends, strict=True)):

@@ -53,7 +53,7 @@ def validate_content(block_type: BlockType, content: object) -> str:
 
 
 def fits(block_type: BlockType, content: str) -> bool:
-    """Say whether a text keeps within the limits of a block."""
+    """Return whether a text keeps within the limits of a block."""
     return _find_excess(block_type, content) is None
 
 

@@ -97,7 +97,7 @@ def to_safe_repr(value: object) -> str:
 
 
 def _is_writable(number: int) -> bool:
-    """Say whether Python writes an integer in decimal: it refuses thousands of digits."""
+    """Return whether Python writes an integer in decimal: it refuses thousands of digits."""
     return number.bit_length() <= _MAX_BITS
 
 

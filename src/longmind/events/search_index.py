@@ -45,9 +45,9 @@ from longmind.store.tables.events import EventWindow
 _BATCH_SIZE = 64
 """Events that are embedded at a time."""
 _PATIENCE_SECONDS = 2.0
-"""How long a search makes missing vectors; a job makes the rest."""
+"""Seconds for which a search makes missing vectors; a job makes the rest."""
 _WRITERS_SECONDS = 0.2
-"""How long a refresh waits for open transactions, to know that the index is complete up to a position."""
+"""Seconds that a refresh waits for open transactions, to know that the index is complete up to a position."""
 _EMBEDDED_CHARACTERS = 8_000
 """Characters of a text that an embedder is given."""
 _log = logging.getLogger("longmind.events")

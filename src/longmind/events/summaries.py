@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from longmind.summaries.distiller import Distiller
 
 SUMMARIES_LIMIT = 200
-"""How many summaries one call may read."""
+"""Most summaries that one call may read."""
 _LONG_TERM_SIGNAL = 0.7
 _META_SIGNAL = 0.8
 _HYDRATION_SIGNAL = 0.4

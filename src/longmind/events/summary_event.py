@@ -21,12 +21,12 @@ VERSION = 1
 
 
 def is_summary(event: Event) -> bool:
-    """Say whether an event is a summary: by its stage and tag, since callers choose its kind."""
+    """Return whether an event is a summary, by its stage and tag, since callers choose its kind."""
     return event.stage in STAGES and SUMMARY in (event.tags or ())
 
 
 def is_derived(event: Event) -> bool:
-    """Say whether an event only repeats others: it is a summary, or records that one was loaded."""
+    """Return whether an event only repeats others: it is a summary, or records that one was loaded."""
     return is_summary(event) or (event.stage == HYDRATE and {SUMMARY, HYDRATE} <= set(event.tags or ()))
 
 

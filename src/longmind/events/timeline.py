@@ -87,7 +87,7 @@ def choose_timeline(scope: Scope, level: Level | None, bucket: str | None) -> Ti
 
 
 def is_bucket_name(scope_id: str | None) -> bool:
-    """Say whether a scope id is a name of the caller's own instead of one that `scope_id()` returns."""
+    """Return whether a scope id is a name of the caller's own instead of one that `scope_id()` returns."""
     return scope_id is not None and not _BUCKET.fullmatch(scope_id)
 
 

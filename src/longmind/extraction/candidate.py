@@ -63,7 +63,7 @@ class Candidate:
     importance: int = 3
     confidence: float = 1.0
     valid_from: Micros | None = None
-    """When it happened or began to be true; None for the time it was said."""
+    """The time when it happened or began to be true; None for the time when it was said."""
     valid_to: Micros | None = None
     precision: Precision = "instant"
     mentions: tuple[Mention, ...] = ()

@@ -58,7 +58,7 @@ class RecalledFacts(Value):
 
     facts: list[RecalledFact]
     notice: str | None = None
-    """How to treat behavioural facts, if there are any."""
+    """A note on how to treat behavioural facts, if there are any."""
 
 
 def to_recalled_facts(recall: Recall) -> RecalledFacts:

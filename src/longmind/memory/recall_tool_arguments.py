@@ -35,7 +35,7 @@ class ToolArguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     purpose: ClassVar[str]
-    """What the tool is for, for the model that chooses between tools."""
+    """The purpose of the tool, for the model that chooses between tools."""
 
     @abstractmethod
     def recall(self, recalls: Recalls, space_id: str) -> Recall:

@@ -59,7 +59,7 @@ class NewAtom(Value):
     origin: Origin = "app"
     trust: Trust = "app"
     created_at: GivenInstant | None = None
-    """When it was recorded, by default now; for imports of older memory."""
+    """The time when it was recorded, by default now; for imports of older memory."""
 
 
 class Atom(Value):
@@ -109,7 +109,7 @@ class Atom(Value):
     because: str | None = None
     """The reason for the decision."""
     precision: Precision | None = None
-    """How exactly `valid_from` is known."""
+    """The precision to which `valid_from` is known."""
     extraction_version: str | None = None
     """The version of the extractor's instructions that found it."""
     evidence: list[str] = Field(default_factory=list)

@@ -59,7 +59,7 @@ class BlockRevision(BlockValue):
     content: str
     written_by: Writer
     updated_at: str
-    """When it was written."""
+    """The time at which it was written."""
     replaced_at: str
     shrunk: bool
     """Whether a model or sleep-time memory then kept less than half of it: the revision to check after a mishap."""

@@ -16,7 +16,7 @@ class QueueLength(Value):
     """Jobs that wait for their time or their next attempt."""
     dead: int
     oldest_due_seconds: float
-    """How long the oldest due job has been waiting."""
+    """Seconds that the oldest due job has been waiting."""
 
 
 class ExtractionLag(Value):

@@ -40,7 +40,7 @@ class Event(Value):
 
     event_id: str
     ts: str
-    """When it happened: ISO 8601 in UTC, with six decimals and `Z`."""
+    """The time when it happened: ISO 8601 in UTC, with six decimals and `Z`."""
     kind: str = "misc"
     # The timeline, and the context that recorded it.
     run_id: str | None = None

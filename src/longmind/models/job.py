@@ -26,7 +26,7 @@ class Job(Value):
     max_attempts: int
     unique_key: str | None
     due_at: str | None
-    """When a worker may next take it: at its time, its next attempt, or the end of the present lease."""
+    """The time when a worker may next take it: its own, that of its next attempt, or the end of the present lease."""
     created_at: str
     updated_at: str
     finished_at: str | None

@@ -69,7 +69,7 @@ class FoundEntries(ToolValue):
 
     results: list[FoundEntry]
     notice: str | None = None
-    """How a model should treat the behavioural entries among them."""
+    """A note on how a model should treat the behavioural entries among them."""
     provenance: dict[str, Provenance] | None = None
     """The sources of the behavioural entries, by their ids."""
 

@@ -30,7 +30,7 @@ _CHANGED_AGAIN = 600 * _SECOND
 _DEAD_AGAIN = 3600 * _SECOND
 """The delay after all attempts of a job have failed."""
 _GIVEN_UP = 3600 * _SECOND
-"""How long a job waits for an engine with vectors of the right size; a later recall can ask for it again."""
+"""The longest wait of a job for an engine with vectors of the right size; a later recall can ask again."""
 _OTHERS_TURN_SECONDS = 15.0
 _REMEMBERED = 10_000
 

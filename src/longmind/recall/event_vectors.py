@@ -17,7 +17,7 @@ from longmind.store.tables import erasures, event_vector_segments
 
 _MARK = b"EVT2"
 _ROUGH_MARK = b"EVTS"
-"""Of vectors that were written down when there were rough numbers alone."""
+"""Marks segments of earlier versions, which stored the rough numbers alone."""
 _SIZES = (256, 4096)
 """Segments are joined when there are too many below one of these sizes, so that a timeline loads from few."""
 _FEW = 16
@@ -28,7 +28,7 @@ class EventVectors:
     """The vectors of some events of one timeline."""
 
     positions: NDArray[np.int64]
-    """In the ledger, ascending."""
+    """Positions in the ledger, ascending."""
     vectors: VectorsSegment
 
     @classmethod
@@ -51,7 +51,7 @@ class EventVectors:
 
 
 def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_epoch: int) -> None:
-    """Keep vectors of events that were read in an epoch; nothing when the user was erased since."""
+    """Store vectors of events that were read in an epoch; store nothing if the user was erased since."""
     # Held until the end of the transaction: an erasure that does not see these vectors waits for them.
     erasures.hold_epoch(run)
     if erasures.read_epoch(run) != of_epoch:
@@ -66,7 +66,7 @@ def put(run: Transaction, timeline_id: str, model: str, made: EventVectors, of_e
 
 
 def load(run: Transaction, timeline_id: str, model: str, missing: NDArray[np.int64]) -> list[EventVectors]:
-    """The segments that may hold vectors of the events at some positions, which ascend."""
+    """Return the segments that may hold vectors of the events at some positions, which ascend."""
     found = []
     for first, last, _ in event_vector_segments.read_spans(run, timeline_id, model):
         at = int(missing.searchsorted(first))

@@ -26,9 +26,9 @@ class Mentions(NamedTuple):
     """The positions of the atoms that mention the entities of a question."""
 
     named: Mapping[str, tuple[int, ...]]
-    """By the id of each entity that the question names."""
+    """Positions of atoms, by the id of each entity that the question names."""
     about: tuple[int, ...] | None
-    """Of the entity that every hit has to mention; None if none has to."""
+    """Positions of the atoms about the entity that every hit has to mention; None if there is none."""
 
 
 _NO_MENTIONS = Mentions({}, None)

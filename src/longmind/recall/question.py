@@ -53,7 +53,7 @@ class Question(NamedTuple):
     """The question without the names of speakers, which `speakers` accounts for."""
     terms: tuple[int, ...]
     speakers: dict[str, float] | None
-    """How much each speaker is asked about, from 0 to 1; None if nobody in particular is."""
+    """The weight of each speaker who is asked about, from 0 to 1; None if nobody in particular is."""
     dates: tuple[Interval, ...]
 
 

@@ -23,7 +23,7 @@ RESERVED_ENTRIES = 15
 RESERVED_CHARACTERS = 3_000
 """The part of a brief that is kept free for facts and context, however many behavioral entries there are."""
 CONSIDERED = 500
-"""How many entries of each half are considered; an entry that does not fit is skipped."""
+"""Most entries of each half that are considered; an entry that does not fit is skipped."""
 _LINE_BREAKS = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 BriefCandidate = tuple[int, str]

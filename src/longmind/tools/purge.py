@@ -11,7 +11,7 @@ from longmind.store.tables import atoms
 _DAY = 24 * 3600 * 1_000_000
 _BATCH_SIZE = 500
 START_LIMIT = 100
-"""How many entries are purged when an engine opens: opening must stay fast."""
+"""Most entries that are purged when an engine opens: opening must stay fast."""
 
 
 def purge(database: Database, now: Micros, days: int, limit: int | None = None) -> int:

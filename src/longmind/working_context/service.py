@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 ALWAYS_ON_LIMIT = 500
 """Always-on atoms that are read, the most important ones."""
 _TRIES = 3
-"""How often the two recalls are made while memory changes between them."""
+"""Most times that the two recalls are made while memory changes between them."""
 CATEGORIES_LIMIT = 100
 
 

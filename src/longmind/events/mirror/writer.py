@@ -20,14 +20,14 @@ from longmind.store.tables.mirror_rows import MirrorRow, select_mirrored
 _log = logging.getLogger("longmind.mirror")
 
 SYNC_SECONDS = 1.0
-"""How long lines may wait for a sync under the policy `interval`, as long as more are written."""
+"""Seconds that lines may wait for a sync under the policy `interval`, as long as more are written."""
 _WARNING_SECONDS = 60.0
-"""How often missing lines are logged, and how long writes do not wait after a lock timed out."""
+"""Seconds between two logs of missing lines, and seconds that writes do not wait after a lock timed out."""
 _PATIENCE_SECONDS = 2.0
-"""How long a write waits for the lock on the files, which others need for milliseconds."""
+"""Seconds that a write waits for the lock on the files, which others need for milliseconds."""
 _MAX_SYNCED_NAMES = 10_000
 _CLOCK_SECONDS = 1.0
-"""How far the times of a file system may lag behind the clock."""
+"""Seconds that the times of a file system may lag behind the clock."""
 
 
 class Mirror:

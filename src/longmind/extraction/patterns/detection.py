@@ -59,7 +59,7 @@ class Pattern:
     importance: int
     confidence: float
     valid_from: Micros
-    """When it happened last, which is when it became known in this form."""
+    """The time when it happened last, at which it became known in this form."""
 
     @property
     def candidate(self) -> Candidate:

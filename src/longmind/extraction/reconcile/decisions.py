@@ -40,7 +40,7 @@ class KnownAtom:
     similarity: float | None = None
     """The cosine of the two embeddings; None without an embedder, or where only one has a vector."""
     said_at: Micros | None = None
-    """When the newest message that it rests on was said; None is its last confirmation, or else its `valid_from`."""
+    """The time of the newest message that it rests on; None is its last confirmation, or else its `valid_from`."""
 
     @classmethod
     def from_candidate(cls, candidate: Candidate, atom_id: str, said_at: Micros) -> Self:

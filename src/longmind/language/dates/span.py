@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from longmind.models.atom import Precision
 
 Relation = Literal["on", "before", "after", "since", "until", "duration", "recurring"]
-"""How an event relates to the days: a `duration` began on them and goes on, and `recurring` is a habit."""
+"""The relation of an event to the days: a `duration` began on them and goes on, and `recurring` is a habit."""
 
 
 class Distance(NamedTuple):

@@ -56,7 +56,7 @@ class TimelineIndex(TextIndex):
         self._run = Column(np.int32, NOBODY)
         self._kinds, self._sessions, self._runs = NameCodes(), NameCodes(), NameCodes()
         self._says = Column(np.bool_, False)
-        """Which events have a text; the others get no vector."""
+        """Mask of the events that have a text; the others get no vector."""
         self._tagged: dict[str, array[int]] = {}
 
     def clear(self) -> None:

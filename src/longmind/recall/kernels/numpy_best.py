@@ -37,8 +37,9 @@ class Weights(NamedTuple):
     floor: float
     """The weight of the oldest atoms."""
     middle: float
+    """The total at which the similarity is one half."""
     spread: float
-    """Of the logistic curve from a total to a similarity. A spread of 0 makes the total the similarity."""
+    """The spread of the logistic curve from a total to a similarity. 0 makes the total the similarity."""
 
 
 BestAtoms = tuple[list[int], list[float], list[float], list[float], list[float], list[float]]

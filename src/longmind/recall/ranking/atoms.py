@@ -103,7 +103,7 @@ class MatchScores(NamedTuple):
     standing: Floats
     """The total or, with words alone, the share of shared words; higher is better."""
     matches: Mask | None
-    """Which atoms match at all; None for all, since each has a vector to compare, or could have."""
+    """Mask of the atoms that match at all; None for all, since each has a vector to compare, or could have."""
     reranked: Mapping[int, float]
     """The scores of a reranker, by position."""
 

@@ -42,7 +42,7 @@ class RankedEvents(NamedTuple):
     places: Places
     """Best first; of equals the newest."""
     scores: Floats
-    """From 0 to 1, in the same order."""
+    """Scores from 0 to 1, in the same order."""
 
 
 def select_newest(index: TimelineIndex, passed: Mask, limit: int) -> RankedEvents:

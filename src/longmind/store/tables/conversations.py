@@ -35,7 +35,7 @@ class ClosedConversation:
     bound: bool
     """Whether a binding extracts conversations of its namespace when they are closed."""
     settles_at: Micros | None
-    """When sleep-time memory would have read it; None where that is not on."""
+    """The time when sleep-time memory would have read it; None where that is off."""
 
 
 @dataclass(frozen=True)

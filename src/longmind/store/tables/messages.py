@@ -66,7 +66,7 @@ class MessagePlace:
     counted: bool
     """Whether a binding counts the turns of the conversation."""
     settles_at: Micros | None
-    """When sleep-time memory reads it if nothing more is said; None where that is not on."""
+    """The time when sleep-time memory reads it if nothing more is said; None where that is off."""
 
 
 def take_place(run: Transaction, conversation_id: str, count: int, now: Micros, role: Role) -> MessagePlace:

@@ -27,7 +27,7 @@ class IdleState:
     rule: SleepRule | None
     settled: bool
     settles_at: Micros
-    """When it settles if nothing more is said, and it is not closed."""
+    """The time when it settles if nothing more is said, and it is not closed."""
     begun_at: int
     """The sequence number up to which it was read before."""
     until: int
