@@ -40,8 +40,8 @@ from benchmarks.measure import (
 )
 from harness.postgres import PostgresServer
 from longmind.providers.local.embedder import LocalEmbedder
-from longmind.providers.registry import DEFAULT_MODEL
-from longmind.providers.weights import MODELS, is_present
+from longmind.providers.model_files import MODELS, is_present
+from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 
 EngineName = Literal["sqlite", "postgres"]

@@ -15,7 +15,7 @@ from benchmarks.evaluation.recall_evaluation import EvaluationSetup, measure_rec
 from benchmarks.evaluation.recall_report import show
 from benchmarks.measure import write_json
 from longmind.errors import InvalidInput, LongmindError
-from longmind.providers.registry import AUTO
+from longmind.providers.provider_registry import AUTO
 from longmind.settings import load_settings
 
 

@@ -10,7 +10,7 @@ import pytest
 import longmind
 from longmind import errors
 from longmind.operations import OPERATIONS, Operation
-from longmind.validation.annotated import CountLimits, ScaleLimits, TextLimits, find_limits
+from longmind.validation.parameter_limits import CountLimits, ScaleLimits, TextLimits, find_limits
 
 
 def every_error(kind: type[errors.LongmindError] = errors.LongmindError) -> list[type[errors.LongmindError]]:

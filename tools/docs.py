@@ -26,9 +26,9 @@ from longmind.models.value import Value
 from longmind.operations import OPERATIONS, Operation
 from longmind.scope import IDENTITY_LIMIT, Capability
 from longmind.settings import Settings
-from longmind.validation import annotated, text
-from longmind.validation.annotated import LIMIT, TITLE
+from longmind.validation import parameter_limits, text
 from longmind.validation.identifiers import METADATA_LIMIT
+from longmind.validation.parameter_limits import LIMIT, TITLE
 from tools import commands
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -127,8 +127,8 @@ def names_list() -> str:
         "Clock": "a function that returns microseconds since 1970 UTC",
     }
     same: dict[str, list[str]] = {}
-    for name, alias in vars(annotated).items():
-        limits = annotated.find_limits(alias)
+    for name, alias in vars(parameter_limits).items():
+        limits = parameter_limits.find_limits(alias)
         if limits is not None:
             kind = alias.__origin__.__name__ if isinstance(alias.__origin__, type) else "float"
             same.setdefault(", ".join(filter(None, (f"`{kind}`", limits.words))), []).append(name)

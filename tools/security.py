@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "longmind"
 
 # What is right although a rule objects: the file, the rule, and why.
 EXPLAINED = {
-    ("extraction/rules/slots/pattern.py", "pattern"): "the patterns of the package's own tables, at import",
+    ("extraction/rules/slots/slot_pattern.py", "pattern"): "the patterns of the package's own tables, at import",
     ("language/dates/time_words.py", "pattern"): "the patterns of the package's own tables, at import",
 }
 

@@ -24,7 +24,7 @@ from longmind.engine import Engine, open
 from longmind.errors import InvalidInput
 from longmind.models.recall import Hit
 from longmind.providers.embedder import CheckedEmbedder
-from longmind.providers.registry import AUTO, choose_embedder
+from longmind.providers.provider_registry import AUTO, choose_embedder
 from longmind.settings import Settings
 
 LIMIT = 100

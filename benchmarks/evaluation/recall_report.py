@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.evaluation.recall_goals import COVERED, OURS
 from benchmarks.evaluation.scoring import ALL, TOKENS_TO_COVER
-from longmind.providers.registry import AUTO
+from longmind.providers.provider_registry import AUTO
 
 _PAGE_WIDTH = 200
 """Width of the tables in a file or a pipe."""

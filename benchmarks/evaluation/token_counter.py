@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from longmind.providers.registry import DEFAULT_MODEL
-from longmind.providers.weights import MODELS, is_present
+from longmind.providers.model_files import MODELS, is_present
+from longmind.providers.provider_registry import DEFAULT_MODEL
 
 _TOKENS_PER_WORD = 1.3
 

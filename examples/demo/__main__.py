@@ -19,8 +19,8 @@ from rich.console import Console
 import longmind
 from examples.demo.stage import Stage
 from examples.demo.story import Story, TravellingClock
-from longmind.providers.registry import DEFAULT_MODEL
-from longmind.providers.weights import get_weights, is_present
+from longmind.providers.model_files import get_weights, is_present
+from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 
 

@@ -16,7 +16,7 @@ from longmind.mcp.resources import RESOURCES, make_brief
 from longmind.models.content import ToolUseBlock
 from longmind.providers.language_model import ModelRequest
 from longmind.providers.testing import ScriptedModel
-from longmind.summaries.model import ModelSummariser
+from longmind.summaries.model_summariser import ModelSummariser
 from prove.hostile_input.injections import MARK
 
 DANGER = {"name": "danger", "description": "Does harm.", "parameters": {"type": "object"}}

@@ -9,7 +9,7 @@ from typing import Any
 import longmind
 from longmind.store.database import Transaction
 from longmind.store.queries import NamedQuery
-from longmind.store.whole_tables.rows import UserTableColumns
+from longmind.store.whole_tables.user_rows import UserTableColumns
 
 OVER_ALL = {
     "any_access_key": "stops at the first key",

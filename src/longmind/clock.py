@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Annotated
 
 from longmind.errors import InvalidInput
-from longmind.validation.annotated import INSTANT
+from longmind.validation.parameter_limits import INSTANT
 
 Micros = int
 Instant = Annotated[str | datetime, INSTANT]

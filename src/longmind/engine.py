@@ -17,7 +17,7 @@ from longmind.context import Context
 from longmind.engine_parts import EngineParts
 from longmind.errors import EngineClosed, InvalidInput, StoreBusy
 from longmind.extraction.candidate import Extractor
-from longmind.extraction.registry import RULES
+from longmind.extraction.extractor_registry import RULES
 from longmind.job_handlers import JobHandlers
 from longmind.jobs import Handler, Worker
 from longmind.jobs.worker import handler_thread
@@ -26,14 +26,14 @@ from longmind.maintenance import Maintenance
 from longmind.models.change import Change, ChangeKind
 from longmind.models.job import WorkReport
 from longmind.providers.embedder import Embedder
-from longmind.providers.registry import AUTO
+from longmind.providers.provider_registry import AUTO
 from longmind.providers.reranker import Reranker
 from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Capability, Scope
 from longmind.settings import Settings, load_settings
 from longmind.store.tables import ledger
-from longmind.summaries.registry import EXTRACTIVE
 from longmind.summaries.summariser import Summariser
+from longmind.summaries.summariser_registry import EXTRACTIVE
 from longmind.validation.identifiers import validate_count
 from longmind.validation.text import quote_value
 

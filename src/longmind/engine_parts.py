@@ -25,7 +25,7 @@ from longmind.events.mirror.rebuild import MirrorRebuilder
 from longmind.events.mirror.writer import Mirror
 from longmind.events.timeline import TimelineLog
 from longmind.extraction.candidate import Extractor
-from longmind.extraction.registry import choose_extractor
+from longmind.extraction.extractor_registry import choose_extractor
 from longmind.jobs import Jobs
 from longmind.jobs.handler_registry import HandlerRegistry
 from longmind.jobs.wakeup import Bell
@@ -33,7 +33,7 @@ from longmind.memory import Memory
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.embedder import Embedder
 from longmind.providers.model_pool import ModelPool
-from longmind.providers.registry import choose_embedder
+from longmind.providers.provider_registry import choose_embedder
 from longmind.providers.reranker import Reranker, choose_reranker
 from longmind.recall.index.cache import IndexCache
 from longmind.runtime.fork_safety import survive_forks
@@ -41,11 +41,11 @@ from longmind.scope import Scope
 from longmind.settings import Settings
 from longmind.store.database_url import open_database
 from longmind.store.tables.mirror_rows import find_newest_place
-from longmind.store.whole_tables.rows import UserTableColumns
+from longmind.store.whole_tables.user_rows import UserTableColumns
 from longmind.summaries.distiller_registry import Distillers
-from longmind.summaries.registry import choose_summariser
 from longmind.summaries.rolling_summaries import RollingSummaries
 from longmind.summaries.summariser import Summariser
+from longmind.summaries.summariser_registry import choose_summariser
 from longmind.tools import Tools
 from longmind.working_context import WorkingContexts
 

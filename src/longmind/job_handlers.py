@@ -12,7 +12,7 @@ from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall.embedding_jobs import embed_kind, fill_vectors, reindex_kind
 from longmind.recall.embedding_requests import defer_to_other_engine
 from longmind.store.tables.jobs import JobPostponement
-from longmind.store.triggers.extraction_orders import EXTRACT, MINE
+from longmind.store.triggers.extraction_requests import EXTRACT, MINE
 from longmind.store.triggers.rolling_summary import SUMMARISE
 from longmind.store.triggers.sleep_time import SLEEP
 

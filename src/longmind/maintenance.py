@@ -17,10 +17,10 @@ from longmind.recall.embedding_jobs import fill_vectors
 from longmind.scope import Scope
 from longmind.store.migrations import load_migrations
 from longmind.store.tables import conversations, jobs, metrics, spaces
-from longmind.store.triggers.extraction_orders import EXTRACT
-from longmind.tools.purge import START_LIMIT, purge
-from longmind.validation.annotated import LIMIT
+from longmind.store.triggers.extraction_requests import EXTRACT
+from longmind.tools.superseded_purge import START_LIMIT, purge
 from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import LIMIT
 
 _log = logging.getLogger("longmind.engine")
 

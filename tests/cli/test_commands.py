@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import longmind
-from longmind.providers.weights import ALL_WEIGHTS, MODELS, is_present
+from longmind.providers.model_files import ALL_WEIGHTS, MODELS, is_present
 from longmind.settings import load_settings
 from tests.cli.command_calls import Run
 

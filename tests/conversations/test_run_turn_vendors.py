@@ -12,7 +12,7 @@ import pytest
 import longmind
 from longmind import Cancel
 from longmind.providers.language_model import LanguageModel
-from longmind.providers.registry import choose_model
+from longmind.providers.provider_registry import choose_model
 from tests.vendor.answer import Answer, Asked
 from tests.vendor.server import Vendor
 

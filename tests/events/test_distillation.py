@@ -12,7 +12,7 @@ import longmind
 from longmind.extraction.candidate import SourceMessage
 from longmind.models.content import TextBlock
 from longmind.providers.testing import ScriptedModel
-from longmind.summaries.model import ModelSummariser
+from longmind.summaries.model_summariser import ModelSummariser
 from tests.clock import SettableClock
 from tests.events.samples import context_of
 from tests.vendor.answer import Answer

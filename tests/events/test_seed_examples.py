@@ -11,7 +11,7 @@ import pytest
 import longmind
 from longmind.aio.engine import AsyncContext
 from longmind.providers.testing import ScriptedModel
-from longmind.summaries.model import ModelSummariser
+from longmind.summaries.model_summariser import ModelSummariser
 
 Scenario = Callable[["NodeContext"], Awaitable[None]]
 

@@ -12,9 +12,9 @@ import pytest
 import longmind
 from longmind.clock import to_micros
 from longmind.extraction.candidate import Candidate, Extracted, Extractor, SourceMessage
+from longmind.extraction.extractor_registry import choose_extractor
 from longmind.extraction.model.extractor import ANSWER_TOKENS, ModelExtractor
 from longmind.extraction.model.spend_cap import CappedExtractor, TenantBudget
-from longmind.extraction.registry import choose_extractor
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.language_model import ModelReply, ModelRequest
 from longmind.providers.prices import Prices

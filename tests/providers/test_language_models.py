@@ -17,8 +17,8 @@ import longmind
 from longmind.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.language_model import UNREADABLE, Cancel, ModelMessage, ModelRequest, Tool
+from longmind.providers.provider_registry import choose_model
 from longmind.providers.pydantic_ai.models import VendorModel
-from longmind.providers.registry import choose_model
 from longmind.providers.testing import ScriptedModel
 from longmind.settings import Settings
 from tests.vendor.answer import Answer

@@ -11,8 +11,8 @@ import pytest
 
 import longmind
 from longmind.providers.local.embedder import LocalEmbedder
-from longmind.providers.registry import DEFAULT_MODEL
-from longmind.providers.weights import MODELS, ModelFile, pull
+from longmind.providers.model_files import MODELS, ModelFile, pull
+from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 from tests.recall.facts import fact, memory_of, texts_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import longmind
-from longmind.providers.weights import RERANKERS, pull
+from longmind.providers.model_files import RERANKERS, pull
 from longmind.recall.retriever import RERANKED
 from longmind.settings import load_settings
 from tests.embedder import WordsEmbedder

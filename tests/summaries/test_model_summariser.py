@@ -16,7 +16,7 @@ from longmind.models.content import TextBlock
 from longmind.models.message import Usage
 from longmind.providers.language_model import ModelReply
 from longmind.providers.testing import ScriptedModel
-from longmind.summaries.model import ModelSummariser
+from longmind.summaries.model_summariser import ModelSummariser
 
 SAID = to_micros("2026-03-04T10:00:00Z")
 

@@ -26,7 +26,7 @@ from longmind.store.tables import (
     jobs,
     messages,
     quotas,
-    sleep_rules,
+    sleep_time_rules,
     spaces,
     summaries,
 )
@@ -101,7 +101,7 @@ def _export_quotas(run: Transaction, scope: Scope) -> Iterator[Item]:
 
 def _export_sleep_time(run: Transaction, scope: Scope) -> Iterator[Item]:
     """Yield the rules of sleep-time memory."""
-    for agent_id, enabled, idle, updated_at in sleep_rules.read_every(run):
+    for agent_id, enabled, idle, updated_at in sleep_time_rules.read_every(run):
         yield {
             "agentId": agent_id or None,
             "enabled": bool(enabled),

@@ -25,7 +25,7 @@ from longmind.models.message import decode_usage
 from longmind.recall.index.atom_columns import KINDS, NOBODY, TRUSTS, AtomColumns
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.store.tables.bindings import BoundSpace
-from longmind.store.whole_tables.rows import TableColumns
+from longmind.store.whole_tables.user_rows import TableColumns
 from longmind.validation.text import decode_json, validate_text
 
 ColumnCheck = Callable[[Any], object]

@@ -15,7 +15,7 @@ from longmind.ids import new_id
 from longmind.scope import Scope, validate_identity
 from longmind.store.database import Database, RowRefused, Transaction
 from longmind.store.tables import keys
-from longmind.store.whole_tables.rows import UserTableColumns
+from longmind.store.whole_tables.user_rows import UserTableColumns
 from longmind.validation.text import quote_value
 
 ForgetUser = Callable[[Scope], str | None]

@@ -41,8 +41,8 @@ from longmind.store.tables import (
     messages,
     spaces,
 )
-from longmind.store.whole_tables import rows as table_rows
-from longmind.store.whole_tables.rows import TableColumns
+from longmind.store.whole_tables import user_rows as table_rows
+from longmind.store.whole_tables.user_rows import TableColumns
 
 ERASED = "(erased)"
 """The text in the place of the user's id where the history of another user named it."""

@@ -19,8 +19,8 @@ from longmind.errors import InvalidInput
 from longmind.runtime.durable_files import new_file, translate_disk_error
 from longmind.scope import Scope
 from longmind.store.database import Database, Row, Transaction
-from longmind.store.whole_tables import rows as table_rows
-from longmind.store.whole_tables.rows import TableColumns, UserTableColumns
+from longmind.store.whole_tables import user_rows as table_rows
+from longmind.store.whole_tables.user_rows import TableColumns, UserTableColumns
 
 FORMAT = "longmind.user"
 FORMER_FORMAT = "recollect.user"

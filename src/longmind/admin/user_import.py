@@ -21,8 +21,8 @@ from longmind.scope import Scope, rename_timeline
 from longmind.store.database import Transaction
 from longmind.store.tables import erasures
 from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
-from longmind.store.whole_tables import rows as table_rows
-from longmind.store.whole_tables.rows import TableColumns
+from longmind.store.whole_tables import user_rows as table_rows
+from longmind.store.whole_tables.user_rows import TableColumns
 
 _AT_ONCE = 500
 _REVISIONS = {"spaces": ("revision", "names_revision"), "atom_removals": ("revision",), "fact_segments": ("revision",)}

@@ -35,9 +35,9 @@ from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, 
 from longmind.runtime.thread_pool import Hop
 from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
-from longmind.tools.consent import Confirm
 from longmind.tools.service import Tools
-from longmind.validation.annotated import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
+from longmind.tools.user_consent import Confirm
+from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
 from longmind.working_context.service import WorkingContexts
 from pathlib import Path
 from typing import Any, IO, Literal, Self

@@ -32,11 +32,11 @@ from longmind.providers.language_model import BoundTool
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import blocks as store
-from longmind.store.tables import sleep_rules
+from longmind.store.tables import sleep_time_rules
 from longmind.store.tables.blocks import BlockPlace
-from longmind.store.tables.sleep_rules import SleepRule
-from longmind.validation.annotated import HITS, Hits, Identity, Limit, Ordinal, Query, Text
+from longmind.store.tables.sleep_time_rules import SleepRule
 from longmind.validation.identifiers import validate_count
+from longmind.validation.parameter_limits import HITS, Hits, Identity, Limit, Ordinal, Query, Text
 from longmind.validation.text import quote_value, validate_text
 
 _QUERY_LIMIT = 10_000
@@ -173,7 +173,7 @@ class Blocks:
         if not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {quote_value(enabled)}.")
         rule = SleepRule(enabled, validate_idle(idle_seconds), validate_agent(agent_id))
-        self._database.write(self._scope, sleep_rules.put, rule, self._clock())
+        self._database.write(self._scope, sleep_time_rules.put, rule, self._clock())
         return _to_sleep_time(rule)
 
     def get_sleep_time(self, *, agent_id: Identity | None = None) -> SleepTime:
@@ -181,7 +181,7 @@ class Blocks:
 
         An agent without a rule of its own has the user's; without any, it is off.
         """
-        rule = self._database.read(self._scope, sleep_rules.find, validate_agent(agent_id))
+        rule = self._database.read(self._scope, sleep_time_rules.find, validate_agent(agent_id))
         return _to_sleep_time(rule) if rule else SleepTime(enabled=False, idle_seconds=_DEFAULT_IDLE_SECONDS)
 
     def _write(self, place: BlockPlace, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:

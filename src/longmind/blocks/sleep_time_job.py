@@ -18,7 +18,7 @@ from longmind.errors import NotFound
 from longmind.extraction.conversation_facts import ConversationFactReader, ConversationFacts
 from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
-from longmind.store.tables import blocks, conversations, sleep_rules
+from longmind.store.tables import blocks, conversations, sleep_time_rules
 from longmind.store.tables.blocks import BlockPlace, StoredBlock
 from longmind.store.tables.jobs import JobPostponement
 from longmind.store.triggers.sleep_time import IdleState, read_idle_state
@@ -93,7 +93,7 @@ class SleepTimeUpdater:
         merged: BlockMerge,
     ) -> Result:
         # Read again in this transaction: the user may have turned it off since.
-        rule = sleep_rules.find(run, work.agent_id)
+        rule = sleep_time_rules.find(run, work.agent_id)
         if rule is None or not rule.enabled:
             return {"skipped": _OFF}
         if not conversations.move_sleep_mark(run, work.conversation_id, work.idle.begun_at, work.idle.until):

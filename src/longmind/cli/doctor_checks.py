@@ -23,7 +23,7 @@ from longmind.change_feed import ChangeFeed
 from longmind.clock import Micros, system_clock, to_micros
 from longmind.errors import LongmindError
 from longmind.keys import AccessKeys
-from longmind.providers.registry import choose_embedder
+from longmind.providers.provider_registry import choose_embedder
 from longmind.settings import Settings, load_settings
 from longmind.store.database import Database
 from longmind.store.database_url import engine_of, open_database, sqlite_path

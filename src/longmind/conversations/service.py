@@ -44,9 +44,10 @@ from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
-from longmind.store.triggers.extraction_orders import USUAL_ATTEMPTS
+from longmind.store.triggers.extraction_requests import USUAL_ATTEMPTS
 from longmind.summaries.rolling_summaries import RollingSummaries
-from longmind.validation.annotated import (
+from longmind.validation.identifiers import validate_count, validate_id, validate_label, validate_metadata
+from longmind.validation.parameter_limits import (
     CYCLES,
     LIMIT,
     TAIL_LIMIT,
@@ -63,7 +64,6 @@ from longmind.validation.annotated import (
     TailLimit,
     Title,
 )
-from longmind.validation.identifiers import validate_count, validate_id, validate_label, validate_metadata
 from longmind.validation.text import validate_text
 
 _EVERYTHING = 2**53

@@ -17,7 +17,7 @@ from longmind.models.turn import TurnOptions
 from longmind.models.value import Value
 from longmind.providers.language_model import Cancel, OnText
 from longmind.scope import validate_identity
-from longmind.validation.annotated import TITLE
+from longmind.validation.parameter_limits import TITLE
 from longmind.validation.text import encode_json, quote_value, validate_text
 
 V = TypeVar("V", bound=Value)

@@ -17,8 +17,8 @@ from longmind.events.summary_event import read_summary_text
 from longmind.events.timeline import TimelineLog
 from longmind.models.event import TOOL_RESULT, Event
 from longmind.store.tables import events as store
-from longmind.validation.annotated import LIMIT
 from longmind.validation.identifiers import validate_count, validate_label
+from longmind.validation.parameter_limits import LIMIT
 
 
 class PromptReader:

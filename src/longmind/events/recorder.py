@@ -27,7 +27,7 @@ from longmind.models.event import (
     Event,
 )
 from longmind.scope import Level
-from longmind.validation.annotated import Text
+from longmind.validation.parameter_limits import Text
 from longmind.validation.text import encode_json, validate_size, validate_text
 
 CHAT_TAG = "chat"

@@ -17,7 +17,7 @@ from longmind.models.event import Event
 from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.annotated import LIMIT
+from longmind.validation.parameter_limits import LIMIT
 from longmind.validation.text import quote_value, to_storable
 
 if TYPE_CHECKING:

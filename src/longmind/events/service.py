@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from longmind.clock import Instant, to_micros
 from longmind.errors import InvalidInput
 from longmind.events import hot_log
-from longmind.events.addresses import EventAddresses
+from longmind.events.event_addresses import EventAddresses
 from longmind.events.event_builder import validate_state_key
 from longmind.events.prompts import PromptReader
 from longmind.events.recorder import EventRecorder
@@ -26,8 +26,8 @@ from longmind.recall.index.cache import IndexCache
 from longmind.scope import Level
 from longmind.store.tables import events as store
 from longmind.summaries.distiller_registry import Distillers
-from longmind.validation.annotated import LIMIT, HistoryLimit, Label, Limit
 from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import LIMIT, HistoryLimit, Label, Limit
 from longmind.validation.text import quote_value
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import InvalidInput
-from longmind.events.addresses import EventAddresses
 from longmind.events.digest import digest_events, digest_summaries, distill_with_model
+from longmind.events.event_addresses import EventAddresses
 from longmind.events.summary_event import (
     HYDRATE,
     LLM,
@@ -32,8 +32,8 @@ from longmind.scope import Level
 from longmind.store.erasure_fence import fence_erasures
 from longmind.store.tables import events as store
 from longmind.summaries.distiller_registry import Distillers
-from longmind.validation.annotated import LIMIT
 from longmind.validation.identifiers import validate_count
+from longmind.validation.parameter_limits import LIMIT
 
 if TYPE_CHECKING:
     from longmind.summaries.distiller import Distiller

@@ -14,7 +14,7 @@ from typing import get_args
 from longmind.clock import Micros, to_iso
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.extraction.candidate import Candidate, Mention, Slot, SourceMessage
-from longmind.extraction.trust import find_trust, may_say_kind
+from longmind.extraction.source_trust import find_trust, may_say_kind
 from longmind.models.atom import AtomKind, Precision
 from longmind.models.entity import EntityType, fold_name
 from longmind.validation.text import validate_text

@@ -51,8 +51,8 @@ from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import bindings, extraction_marks, spaces
 from longmind.store.tables.atom_changes import AtomAddition, AtomReinforcement, apply_steps
 from longmind.store.tables.jobs import JobPostponement
-from longmind.store.triggers import extraction_orders
-from longmind.store.triggers.extraction_orders import ExtractionOrder
+from longmind.store.triggers import extraction_requests
+from longmind.store.triggers.extraction_requests import ExtractionOrder
 
 Result = dict[str, Any]
 Write = Callable[[Transaction], Result | JobPostponement]
@@ -268,7 +268,7 @@ class Pipeline:
             index_storage.write(run, space_id, change, prepared.entries.select(plan.added))
         # Patterns are looked for only where one user speaks: the events of many people are nobody's habit.
         if source.destination.speaker is None and any(step.atom.kind == "EPISODE" for step in additions):
-            extraction_orders.on_events(run, home, space_id, change.first + len(additions), now, self._job_attempts)
+            extraction_requests.on_events(run, home, space_id, change.first + len(additions), now, self._job_attempts)
         return _build_result(prepared, plan)
 
 

@@ -16,7 +16,7 @@ from longmind.models.message import Message
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings, conversations, extraction_marks, messages, spaces
-from longmind.store.triggers.extraction_orders import ExtractionOrder
+from longmind.store.triggers.extraction_requests import ExtractionOrder
 
 _CONTEXT = 6
 """Messages before the watermark that the extractor reads for what they say about the new ones."""

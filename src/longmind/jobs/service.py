@@ -19,8 +19,8 @@ from longmind.settings import Settings
 from longmind.store.database import Database
 from longmind.store.tables import jobs as store
 from longmind.store.tables.jobs import NewJob
-from longmind.validation.annotated import ATTEMPTS, LIMIT, Attempts, JobId, JobKind, Label, Limit
 from longmind.validation.identifiers import validate_id, validate_label
+from longmind.validation.parameter_limits import ATTEMPTS, LIMIT, Attempts, JobId, JobKind, Label, Limit
 from longmind.validation.text import encode_json
 
 PAYLOAD_LIMIT = 1024 * 1024

@@ -10,7 +10,7 @@ from mcp_types import GetPromptResult, Prompt, PromptMessage, Resource, TextCont
 
 from longmind.blocks.prompt_text import build_reminder
 from longmind.context import Context
-from longmind.tools.brief import as_prompt
+from longmind.tools.memory_brief import as_prompt
 from longmind.tools.skill_text import load_skill_text
 
 BRIEF = Prompt(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from longmind.clock import Instant, Micros
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.ids import random_halves
-from longmind.memory.base import MemoryBase
+from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import BULK_LIMIT, validate_atom, validate_instant, validate_name, validate_status
 from longmind.models.atom import Atom, AtomInput, AtomStatus
 from longmind.models.value import Page
@@ -25,12 +25,12 @@ from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables import spaces
 from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.tables.spaces import SpaceChange
-from longmind.validation.annotated import LIMIT, AtomId, CategoryName, Limit, NumberCursor, SpaceId
 from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import LIMIT, AtomId, CategoryName, Limit, NumberCursor, SpaceId
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
-    from longmind.recall.index.batch import IndexBatch
+    from longmind.recall.index.index_batch import IndexBatch
     from longmind.recall.index.storage import IndexEntries
 
 

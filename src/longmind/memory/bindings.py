@@ -7,7 +7,7 @@ from typing import Any
 
 from longmind.clock import Micros
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
-from longmind.memory.base import MemoryBase
+from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import validate_value
 from longmind.models.binding import (
     EVERYBODY,
@@ -26,10 +26,10 @@ from longmind.store.database import Transaction
 from longmind.store.tables import bindings as store
 from longmind.store.tables import conversations, jobs
 from longmind.store.tables.bindings import NewBinding
-from longmind.store.triggers import extraction_orders
-from longmind.store.triggers.extraction_orders import ExtractionOrder
-from longmind.validation.annotated import LIMIT, BindingId, ConversationId, Label, Limit, SpaceId
+from longmind.store.triggers import extraction_requests
+from longmind.store.triggers.extraction_requests import ExtractionOrder
 from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import LIMIT, BindingId, ConversationId, Label, Limit, SpaceId
 from longmind.validation.text import validate_text
 
 MOST_MEMBERS = 1_000
@@ -127,7 +127,7 @@ class Bindings(MemoryBase):
 
     def _wake_waiting(self, binding_id: str) -> None:
         """Make all users' jobs due that wait for the end of a pause of the binding."""
-        self._database.write(None, jobs.hasten, extraction_orders.EXTRACT, binding_id, self._clock())
+        self._database.write(None, jobs.hasten, extraction_requests.EXTRACT, binding_id, self._clock())
         self._wake_workers()
 
 
@@ -140,13 +140,13 @@ def _update(
 
 
 def _list_replays(run: Transaction, scope: Scope, conversation_id: str, version: str | None) -> list[ExtractionOrder]:
-    return extraction_orders.list_replays(run, scope, _require_conversation(run, conversation_id), version)
+    return extraction_requests.list_replays(run, scope, _require_conversation(run, conversation_id), version)
 
 
 def _queue_replays(
     run: Transaction, scope: Scope, conversation_id: str, version: str | None, now: Micros, attempts: int
 ) -> list[Job]:
-    return extraction_orders.queue_replays(
+    return extraction_requests.queue_replays(
         run, scope, _require_conversation(run, conversation_id), version, now, attempts
     )
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from longmind.memory.base import MemoryBase
+from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import validate_entity_type, validate_name, validate_names
 from longmind.models.entity import Entity, EntityType, fold_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities as store
 from longmind.store.tables import spaces
-from longmind.validation.annotated import DESCRIPTION, LIMIT, Description, EntityId, Limit, Name, SpaceId, Text
 from longmind.validation.identifiers import validate_id, validate_metadata
+from longmind.validation.parameter_limits import DESCRIPTION, LIMIT, Description, EntityId, Limit, Name, SpaceId, Text
 from longmind.validation.text import validate_text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longmind.errors import InvalidInput
-from longmind.memory.base import MemoryBase
+from longmind.memory.service_base import MemoryBase
 from longmind.models.binding import EVERYBODY
 from longmind.models.grant import SpaceGrant
 from longmind.models.space import MemorySpace
@@ -11,8 +11,8 @@ from longmind.models.value import Page
 from longmind.scope import ReaderScope, validate_identity
 from longmind.store.tables import grants as store
 from longmind.store.tables import spaces
-from longmind.validation.annotated import LIMIT, Identity, Limit, SpaceId
 from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import LIMIT, Identity, Limit, SpaceId
 
 
 class Grants(MemoryBase):

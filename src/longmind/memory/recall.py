@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from longmind.clock import Instant
 from longmind.errors import InvalidInput, NotFound
-from longmind.memory.base import MemoryBase
+from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import (
     validate_importance,
     validate_instant,
@@ -19,8 +19,8 @@ from longmind.models.atom import AtomKind, AtomStatus, Trust
 from longmind.models.recall import Recall, WhyNot
 from longmind.recall.request import Filters, RecallRequest
 from longmind.store.tables import atoms
-from longmind.validation.annotated import HITS, QUERY, AtomId, Hits, Importance, Query, SpaceId
 from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import HITS, QUERY, AtomId, Hits, Importance, Query, SpaceId
 from longmind.validation.text import validate_text
 
 

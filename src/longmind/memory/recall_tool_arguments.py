@@ -18,7 +18,7 @@ from longmind.memory.recall import Recalls
 from longmind.memory.recall_tool_schema import ToolType
 from longmind.memory.validation import LIST_LIMIT
 from longmind.models.recall import Recall
-from longmind.validation.annotated import HITS, NAME, QUERY
+from longmind.validation.parameter_limits import HITS, NAME, QUERY
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY.most)]
 Count = Annotated[int, Field(ge=1, le=HITS.most)]

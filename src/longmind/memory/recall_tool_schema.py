@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.memory.validation import validate_value
 from longmind.models.value import Value
-from longmind.validation.annotated import DESCRIPTION
 from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import DESCRIPTION
 from longmind.validation.text import validate_text
 
 ToolType = Literal["RECALL_BY_TOPIC", "RECALL_BY_ENTITY", "RECALL_TIMELINE"]

@@ -6,15 +6,15 @@ from typing import Any
 
 from longmind.clock import Micros
 from longmind.errors import InvalidInput
-from longmind.memory.base import MemoryBase
+from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import validate_name
 from longmind.models.space import MemorySpace, SpaceKind
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings, grants
 from longmind.store.tables import spaces as store
-from longmind.validation.annotated import Name, SpaceId
 from longmind.validation.identifiers import validate_id, validate_metadata
+from longmind.validation.parameter_limits import Name, SpaceId
 
 _MADE_BY_APPS: tuple[SpaceKind, ...] = ("user", "shared")
 

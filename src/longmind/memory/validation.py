@@ -20,8 +20,8 @@ from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewA
 from longmind.models.entity import EntityType
 from longmind.models.value import Value
 from longmind.store.tables.atom_rows import PreparedAtom
-from longmind.validation.annotated import ATOM_TEXT, CONFIDENCE, IMPORTANCE, NAME
 from longmind.validation.identifiers import validate_label
+from longmind.validation.parameter_limits import ATOM_TEXT, CONFIDENCE, IMPORTANCE, NAME
 from longmind.validation.text import validate_text
 
 LIST_LIMIT = 1_000

@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from longmind.models.value import Value
-from longmind.validation.annotated import INSTANT, AtomText, Confidence, ConversationId, Importance, MessageId, Name
+from longmind.validation.parameter_limits import (
+    INSTANT,
+    AtomText,
+    Confidence,
+    ConversationId,
+    Importance,
+    MessageId,
+    Name,
+)
 
 AtomKind = Literal["FACT", "RULE", "INTENTION", "EPISODE", "PREFERENCE", "PATTERN"]
 AtomStatus = Literal["ACTIVE", "ARCHIVED", "DELETED"]

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, StrictBool
 
 from longmind.models.value import Value
-from longmind.validation.annotated import Label, Namespace
+from longmind.validation.parameter_limits import Label, Namespace
 
 EVERYBODY = "*"
 """Stands for all users, or all namespaces."""

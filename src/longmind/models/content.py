@@ -14,7 +14,7 @@ from pydantic import Field, StrictBool, TypeAdapter, ValidationError
 
 from longmind.errors import InvalidInput
 from longmind.models.value import Value
-from longmind.validation.annotated import SPOKEN_TEXT, Label, Name, Text
+from longmind.validation.parameter_limits import SPOKEN_TEXT, Label, Name, Text
 from longmind.validation.text import decode_json, encode_json, make_damage_error, validate_size, validate_text
 
 MESSAGE_LIMIT = 1024 * 1024

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from longmind.models.content import Block, extract_words
 from longmind.models.value import Value
-from longmind.validation.annotated import Label
+from longmind.validation.parameter_limits import Label
 from longmind.validation.text import make_damage_error
 
 Role = Literal["user", "assistant", "tool", "system"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from longmind.errors import InvalidInput
 from longmind.providers.background_loop import BackgroundLoop
-from longmind.providers.registry import choose_model
+from longmind.providers.provider_registry import choose_model
 from longmind.runtime.fork_safety import survive_forks
 from longmind.settings import Settings
 from longmind.validation.text import validate_text

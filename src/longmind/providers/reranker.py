@@ -62,7 +62,7 @@ def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> Check
         return CheckedReranker(chosen)
     # Loaded only here: few programs use one, and all should start quickly.
     from longmind.providers.local.reranker import LocalReranker
-    from longmind.providers.weights import RERANKERS
+    from longmind.providers.model_files import RERANKERS
 
     name = chosen.removeprefix("local:")
     if name not in RERANKERS:

@@ -15,7 +15,7 @@ from longmind.models.atom import Atom
 from longmind.models.recall import Recall, RecallMode, WhyNot
 from longmind.providers.embedder import CheckedEmbedder, Vectors
 from longmind.providers.reranker import CheckedReranker
-from longmind.recall.choosers import (
+from longmind.recall.hit_choosers import (
     NO_RERANKING,
     ImportanceChooser,
     RankFinder,
@@ -24,8 +24,8 @@ from longmind.recall.choosers import (
     TimeChooser,
     TopicChooser,
 )
-from longmind.recall.index.batch import IndexBatch
 from longmind.recall.index.cache import IndexCache
+from longmind.recall.index.index_batch import IndexBatch
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import IndexEntries

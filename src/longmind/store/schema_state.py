@@ -63,8 +63,8 @@ def _read_file(path: str) -> list[int]:
 def _read_server(settings: Settings) -> list[int]:
     import psycopg
 
-    from longmind.store.postgres.former_name import read_versions
     from longmind.store.postgres.keepalive import connect_unpooled
+    from longmind.store.postgres.product_rename import read_versions
 
     try:
         with connect_unpooled(settings) as connection:

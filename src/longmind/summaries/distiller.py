@@ -18,8 +18,8 @@ from longmind.extraction.model.answer_schema import unwrap_json
 from longmind.extraction.model.transcript import TranscriptWindow, split_into_windows
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelReply, ModelRequest
 from longmind.summaries.extractive import ExtractiveSummariser
-from longmind.summaries.model import ModelSummariser, fence_window
 from longmind.summaries.model_call import ASKED_SHARE, ask_twice, find_fault, limit_tokens, read_reply
+from longmind.summaries.model_summariser import ModelSummariser, fence_window
 from longmind.summaries.prompt_versions import load_prompt
 from longmind.summaries.summariser import Summariser
 from longmind.validation.text import to_storable, validate_text

@@ -36,11 +36,11 @@ from longmind.ids import new_id
 from longmind.models.tool import Outcome, ToolValue
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
-from longmind.tools.consent import NeedsConfirmation
 from longmind.tools.deadline import Deadline, Expired, run_within
 from longmind.tools.entry_views import to_entry_id, to_entry_message
 from longmind.tools.redaction import redact, redact_json
 from longmind.tools.schema import RECORDED
+from longmind.tools.user_consent import NeedsConfirmation
 
 TOPIC = "tool.invoke."
 ANSWER_LIMIT = 1024 * 1024

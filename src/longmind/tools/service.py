@@ -18,14 +18,14 @@ from longmind.providers.language_model import BoundTool
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import audit
-from longmind.tools.brief import as_prompt
-from longmind.tools.consent import Confirm, NeedsConfirmation, ask_user
 from longmind.tools.deadline import Deadline
 from longmind.tools.invocation import begin_call
+from longmind.tools.memory_brief import as_prompt
 from longmind.tools.schema import parse_arguments
 from longmind.tools.tool_handlers import TOOLS
-from longmind.validation.annotated import LIMIT, Label, Limit, NumberCursor, ToolName
+from longmind.tools.user_consent import Confirm, NeedsConfirmation, ask_user
 from longmind.validation.identifiers import validate_label
+from longmind.validation.parameter_limits import LIMIT, Label, Limit, NumberCursor, ToolName
 
 if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever

@@ -18,8 +18,7 @@ from longmind.models.tool import Brief, DeletedEntry, FoundEntries
 from longmind.recall.request import Filters, RecallRequest
 from longmind.store.database import Transaction
 from longmind.store.tables import spaces
-from longmind.tools import writes
-from longmind.tools.brief import read_entries, to_single_line
+from longmind.tools import entry_writes
 from longmind.tools.deadline import Deadline
 from longmind.tools.entry_views import (
     KIND_OF,
@@ -32,6 +31,7 @@ from longmind.tools.entry_views import (
     to_stored_entry,
 )
 from longmind.tools.invocation import Call
+from longmind.tools.memory_brief import read_entries, to_single_line
 from longmind.tools.schema import Arguments, BriefArguments, DeleteArguments, SearchArguments, StoreArguments
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def store_entry(
     supersedes = None if arguments.supersedes is None else to_atom_id(arguments.supersedes)
 
     def work(run: Transaction) -> dict[str, Any]:
-        added = writes.store_entry(run, call.scope, atom, indexing, supersedes, call.at, confirmed=confirmed)
+        added = entry_writes.store_entry(run, call.scope, atom, indexing, supersedes, call.at, confirmed=confirmed)
         return call.finish(run, deadline, to_stored_entry(added))
 
     return call.database.write(call.scope, work)
@@ -73,7 +73,7 @@ def delete_entry(
     atom_id = to_atom_id(arguments.id)
 
     def work(run: Transaction) -> dict[str, Any]:
-        writes.delete_entry(run, call.scope, atom_id, call.at, confirmed=confirmed)
+        entry_writes.delete_entry(run, call.scope, atom_id, call.at, confirmed=confirmed)
         return call.finish(run, deadline, DeletedEntry(deleted=True, id=to_entry_id(atom_id)))
 
     return call.database.write(call.scope, work)

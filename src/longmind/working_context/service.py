@@ -27,7 +27,8 @@ from longmind.recall.request import Filters, RecallRequest
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import conversations, grants, spaces, summaries
-from longmind.validation.annotated import (
+from longmind.validation.identifiers import validate_id
+from longmind.validation.parameter_limits import (
     QUERY,
     RECALLED_HITS,
     RECENT_TURNS,
@@ -39,7 +40,6 @@ from longmind.validation.annotated import (
     SpaceId,
     TokenBudget,
 )
-from longmind.validation.identifiers import validate_id
 from longmind.validation.text import quote_value, validate_text
 from longmind.working_context.turns import Turn, join_inseparable_turns, read_last_turns
 from longmind.working_context.user_memory import ContextBlocks, make_user_memory_section, normalise_wording

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from longmind.cli.memory_text import format_validity, print_atom, print_explanation
 from longmind.cli.options import MemoryAccess, Space, provide_memory
 from longmind.cli.output import AsJson, Yes, confirm, print_cursor, print_json, print_line, print_table, read_text
-from longmind.cli.render import format_validity, print_atom, print_explanation
 from longmind.errors import NotFound
 from longmind.models.atom import AtomKind
 from longmind.models.entity import EntityType

@@ -13,9 +13,9 @@ import typer
 from rich.table import Table
 
 from longmind.cli.output import AsJson, print_json, report_progress, stderr, stdout
-from longmind.providers.registry import DEFAULT_MODEL
-from longmind.providers.weights import ALL_WEIGHTS, ModelWeights, get_weights, is_present
-from longmind.providers.weights import pull as pull_model
+from longmind.providers.model_files import ALL_WEIGHTS, ModelWeights, get_weights, is_present
+from longmind.providers.model_files import pull as pull_model
+from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 
 app = typer.Typer(help="Models that run on this machine.", no_args_is_help=True)

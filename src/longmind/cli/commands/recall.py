@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from longmind.cli.memory_text import print_recall
 from longmind.cli.options import MemoryAccess, Space, provide_memory
 from longmind.cli.output import AsJson, print_json
-from longmind.cli.render import print_recall
 from longmind.models.atom import AtomKind
 from longmind.models.recall import Recall
 

@@ -13,7 +13,7 @@ import typer
 from longmind.cli.options import Url, require_database
 from longmind.cli.output import AsJson, make_progress_bar, print_json, print_line
 from longmind.engine import open
-from longmind.providers.registry import AUTO
+from longmind.providers.provider_registry import AUTO
 
 
 def reindex(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from longmind.extraction.candidate import Candidate, Slot, SourceMessage
 from longmind.extraction.model.answer_schema import Fact, FactV2, read_moment
 from longmind.extraction.model.transcript import TranscriptWindow
-from longmind.extraction.trust import find_least_trusted
+from longmind.extraction.source_trust import find_least_trusted
 from longmind.models.atom import BEHAVIORAL_KINDS, AtomKind
 from longmind.models.entity import fold_name
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from longmind.extraction.candidate import Candidate, Mention
 from longmind.extraction.reconcile.decisions import KnownAtom
-from longmind.extraction.reconcile.endings import strip_speaker
+from longmind.extraction.reconcile.ending_statements import strip_speaker
 from longmind.models.entity import fold_name
 from longmind.store.database import Transaction
 from longmind.store.tables import entities

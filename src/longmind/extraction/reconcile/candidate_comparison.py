@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from longmind.clock import Micros, to_micros
 from longmind.extraction.candidate import Candidate, Precision, Slot
-from longmind.extraction.reconcile.ending_match import match_ending
+from longmind.extraction.reconcile.ended_facts import match_ending
 from longmind.extraction.reconcile.statement_comparison import (
     DIFFERENT,
     Comparison,

@@ -24,7 +24,7 @@ from typing import ClassVar, Literal, Self
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.extraction.candidate import Candidate, Slot
 from longmind.extraction.reconcile.candidate_comparison import compare_candidate, text_key
-from longmind.extraction.trust import may_replace, may_say_kind, rank_trust
+from longmind.extraction.source_trust import may_replace, may_say_kind, rank_trust
 from longmind.language.statement import parse_statement
 from longmind.models.atom import BEHAVIORAL_KINDS, Atom, Category, Trust
 

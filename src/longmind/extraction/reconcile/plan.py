@@ -58,7 +58,7 @@ from longmind.store.tables.atom_changes import (
     LearningStep,
 )
 from longmind.store.tables.atom_rows import PreparedAtom, Slot
-from longmind.store.triggers.extraction_orders import ExtractionOrder
+from longmind.store.triggers.extraction_requests import ExtractionOrder
 
 _SPEAKERS = {"user": "user", "assistant": "assistant"}
 

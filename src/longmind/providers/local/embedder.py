@@ -8,7 +8,7 @@ from typing import Any
 
 from longmind.providers.embedder import Vectors
 from longmind.providers.local.onnx import OnnxModel, pad_batch
-from longmind.providers.weights import LocalModel
+from longmind.providers.model_files import LocalModel
 
 _LONGEST = 256
 """Tokens of a text that are read; the rest is ignored."""

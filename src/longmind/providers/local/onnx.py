@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import ExtensionMissing
-from longmind.providers.weights import ModelWeights, validate_files
+from longmind.providers.model_files import ModelWeights, validate_files
 from longmind.runtime.fork_safety import survive_forks
 
 if TYPE_CHECKING:

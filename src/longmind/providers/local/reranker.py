@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from longmind.providers.local.onnx import OnnxModel, pad_batch
-from longmind.providers.weights import ModelWeights
+from longmind.providers.model_files import ModelWeights
 
 _LONGEST = 256
 _AT_ONCE = 10

@@ -28,7 +28,7 @@ from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, 
 from longmind.server.http.encoded_slashes import decode_slashes
 from longmind.server.problems import to_shape_error
 from longmind.server.routes import NOT_OVER_HTTP, Route
-from longmind.validation.annotated import strip_limits
+from longmind.validation.parameter_limits import strip_limits
 
 _NOT_JSON = (datetime, timedelta, LanguageModel, BoundTool, Tool, Cancel)
 """Types that Python callers may pass instead of a text or a number, and that JSON cannot carry."""

@@ -24,7 +24,7 @@ from longmind.server.routes import Route
 from longmind.server.streaming import EVENT_STREAM
 from longmind.tools.schema import build_json_schema
 from longmind.tools.tool_handlers import TOOLS
-from longmind.validation.annotated import Label, find_limits
+from longmind.validation.parameter_limits import Label, find_limits
 
 Schema = dict[str, Any]
 

@@ -34,7 +34,7 @@ from longmind.store.database import P, Publisher, ScrubReport, Work, refuse_nest
 from longmind.store.erasure_fence import guard
 from longmind.store.migrations import Migration
 from longmind.store.postgres.connection import ScopedConnection
-from longmind.store.postgres.exclusive import WriteConflict, detect_conflict, exclusive_scope_lock
+from longmind.store.postgres.exclusive_scope import WriteConflict, detect_conflict, exclusive_scope_lock
 from longmind.store.postgres.keepalive import measure_clock_error
 from longmind.store.postgres.migrations import bring_up_to_date
 from longmind.store.postgres.pooled_connections import PooledConnections

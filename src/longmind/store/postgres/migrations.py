@@ -15,7 +15,12 @@ from longmind.errors import StoreBusy
 from longmind.settings import Settings
 from longmind.store.migrations import Migration, check_version, describe_unwritable_upgrade
 from longmind.store.postgres.connection import ScopedConnection
-from longmind.store.postgres.former_name import find_version_table, read_versions, rename_schema, rename_version_table
+from longmind.store.postgres.product_rename import (
+    find_version_table,
+    read_versions,
+    rename_schema,
+    rename_version_table,
+)
 from longmind.store.postgres.roles import ensure_role, ensure_schema, ensure_vector, role_is_ready, try_role
 
 # Arbitrary, but the same in every version, so that processes of different versions exclude each other.

@@ -10,8 +10,8 @@ from longmind.clock import Micros
 from longmind.errors import ExtensionMissing, StoreError
 from longmind.settings import Settings
 from longmind.store.postgres.error_translation import remove_password, translate
-from longmind.store.postgres.former_name import find_version_table, read_versions
 from longmind.store.postgres.keepalive import compare_clocks, connect_unpooled
+from longmind.store.postgres.product_rename import find_version_table, read_versions
 
 APP_ROLE = "longmind_app"
 

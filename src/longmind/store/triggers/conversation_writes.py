@@ -17,8 +17,8 @@ from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import conversations, messages, running_turns
 from longmind.store.tables.messages import MessagePlace, NewMessage
-from longmind.store.triggers import extraction_orders, rolling_summary, sleep_time
-from longmind.store.triggers.extraction_orders import USUAL_ATTEMPTS
+from longmind.store.triggers import extraction_requests, rolling_summary, sleep_time
+from longmind.store.triggers.extraction_requests import USUAL_ATTEMPTS
 
 
 def close(
@@ -46,7 +46,7 @@ def close_if_stale(
     if closed is None:
         return None
     if closed.bound:
-        extraction_orders.on_closed(run, scope, closed.conversation, now, attempts)
+        extraction_requests.on_closed(run, scope, closed.conversation, now, attempts)
     if closed.settles_at is not None:
         sleep_time.queue_reading(run, scope, conversation_id, closed.conversation.message_count, now, now, attempts)
     return closed.conversation
@@ -188,7 +188,9 @@ def _queue_jobs(
     """Queue the jobs that a message causes at its place; `answers` says whether it completes an answer."""
     # The row of the conversation, which was written anyway, has said which triggers can apply at all.
     if answers and place.counted:
-        extraction_orders.on_answer(run, scope, place.conversation_id, place.namespace, message.sequence, now, attempts)
+        extraction_requests.on_answer(
+            run, scope, place.conversation_id, place.namespace, message.sequence, now, attempts
+        )
     if summary_turns:
         rolling_summary.on_appended(run, scope, message, place.unsummarised, summary_turns, now, attempts)
     if place.settles_at is not None:

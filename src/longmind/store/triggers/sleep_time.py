@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from longmind.clock import Micros
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import conversations, jobs, sleep_rules
+from longmind.store.tables import conversations, jobs, sleep_time_rules
 from longmind.store.tables.jobs import NewJob
-from longmind.store.tables.sleep_rules import SleepRule
+from longmind.store.tables.sleep_time_rules import SleepRule
 from longmind.validation.text import encode_json
 
 SLEEP = "blocks.sleep"
@@ -48,7 +48,7 @@ def queue_reading(
 def read_idle_state(run: Transaction, conversation_id: str, now: Micros) -> IdleState:
     """Return the part that is to be read, and whether the conversation has settled; raise NotFound if it is gone."""
     state = conversations.read_sleep_state(run, conversation_id)
-    rule = sleep_rules.find(run, state.agent_id)
+    rule = sleep_time_rules.find(run, state.agent_id)
     settles_at = state.updated_at + (rule.idle if rule else 0)
     settled = state.status == "closed" or settles_at <= now
     return IdleState(rule, settled, settles_at, state.read_until, state.until)

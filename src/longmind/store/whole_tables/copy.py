@@ -20,7 +20,7 @@ from typing import Any
 from longmind.errors import Conflict, StoreError
 from longmind.store.database import Database, Row, Transaction
 from longmind.store.queries import EngineName, NamedQuery, make_query
-from longmind.store.whole_tables.rows import TableColumns, list_parameters, list_quoted, quote, read_columns
+from longmind.store.whole_tables.user_rows import TableColumns, list_parameters, list_quoted, quote, read_columns
 from longmind.store.whole_tables.user_tables import COPIED_TABLES
 
 _AT_ONCE = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from longmind.extraction.rules.slots.normalisation import OWNER, WHO, normalise_phrase
-from longmind.extraction.rules.slots.pattern import SOON, SlotPattern, compile_pattern
+from longmind.extraction.rules.slots.slot_pattern import SOON, SlotPattern, compile_pattern
 
 _CONTACT = r"(?P<what>(?:(?:e-?mail|cell|mobile|phone|work) )*(?:address|number|e-?mail))"
 _REACHED_AT = r"(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[+\d][\d ()-]{5,}\d)"

@@ -20,11 +20,11 @@ from longmind.extraction.rules.slots.normalisation import (
     normalise_phrase,
     stem_phrase,
 )
-from longmind.extraction.rules.slots.pattern import SOON, STOP, SlotPattern, compile_pattern
+from longmind.extraction.rules.slots.personal_records import RECORDS
 from longmind.extraction.rules.slots.preferences import PREFERENCES
 from longmind.extraction.rules.slots.quantities import find_quantity
-from longmind.extraction.rules.slots.records import RECORDS
 from longmind.extraction.rules.slots.schedules import SCHEDULES, TOO_WIDE
+from longmind.extraction.rules.slots.slot_pattern import SOON, STOP, SlotPattern, compile_pattern
 from longmind.language.gazetteer import FIRST_NAMES
 
 _PLACE = (

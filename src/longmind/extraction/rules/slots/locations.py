@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from longmind.extraction.rules.slots.normalisation import WHO, find_topic, normalise_phrase
-from longmind.extraction.rules.slots.pattern import SOON, STOP, SlotPattern, compile_pattern
+from longmind.extraction.rules.slots.slot_pattern import SOON, STOP, SlotPattern, compile_pattern
 
 
 def _name_thing(found: re.Match[str]) -> str:

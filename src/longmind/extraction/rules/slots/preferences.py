@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longmind.extraction.rules.slots.normalisation import OWNER, WHO, normalise_phrase, stem_phrase, stem_word
-from longmind.extraction.rules.slots.pattern import SOON, STOP, VALUE, SlotPattern, compile_pattern
+from longmind.extraction.rules.slots.slot_pattern import SOON, STOP, VALUE, SlotPattern, compile_pattern
 
 _GEAR = (
     r"(?:lens|camera|tripod|phone|laptop|tablet|monitor|printer|headphones|earbuds|smartwatch|watch|bike|car|"

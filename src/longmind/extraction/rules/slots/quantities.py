@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection
 
 from longmind.extraction.candidate import Slot
-from longmind.extraction.rules.slots.amounts import AMOUNTS, AttributeNamer
 from longmind.extraction.rules.slots.normalisation import (
     OWNER,
     WHO,
@@ -19,6 +18,7 @@ from longmind.extraction.rules.slots.normalisation import (
     stem_phrase,
     stem_word,
 )
+from longmind.extraction.rules.slots.possession_amounts import AMOUNTS, AttributeNamer
 from longmind.language.numbers import NUMBER, ORDINALS, PERIOD, TIME_UNIT, has_number
 
 _WORD = r"[\w'-]+"

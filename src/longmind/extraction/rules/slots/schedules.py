@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from longmind.extraction.rules.slots.normalisation import OWNER, WHO, normalise_phrase, stem_phrase
-from longmind.extraction.rules.slots.pattern import SOON, SlotPattern, compile_pattern
+from longmind.extraction.rules.slots.slot_pattern import SOON, SlotPattern, compile_pattern
 
 _TIME_OF = (
     r"(?:meeting|appointment|class(?:es)?|interview|flight|deadline|exam|session|lesson|"

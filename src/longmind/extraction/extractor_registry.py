@@ -12,7 +12,7 @@ from longmind.errors import InvalidInput
 from longmind.extraction.candidate import Extractor
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.prices import Prices
-from longmind.providers.registry import choose_model
+from longmind.providers.provider_registry import choose_model
 from longmind.scope import Scope
 from longmind.settings import Settings
 from longmind.store.database import Database

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from longmind.extraction.reconcile.endings import Ending, EndingKind, find_endings, strip_speaker
+from longmind.extraction.reconcile.ending_statements import Ending, EndingKind, find_endings, strip_speaker
 from longmind.language.statement import Statement, find_topic_stems
 
 Certainty = Literal["surely", "perhaps"]

@@ -17,10 +17,10 @@ from longmind.store.database import Transaction
 from longmind.store.tables import atoms, quotas, spaces
 from longmind.store.tables.atom_rows import PreparedAtom
 from longmind.store.tables.quotas import LIMITS, Counter
-from longmind.tools.consent import CONSENT_STAGE, NeedsConfirmation
+from longmind.tools.user_consent import CONSENT_STAGE, NeedsConfirmation
 
 if TYPE_CHECKING:
-    from longmind.recall.index.batch import IndexBatch
+    from longmind.recall.index.index_batch import IndexBatch
 
 _USER_TRUST: frozenset[Trust] = frozenset({"user", "app"})
 

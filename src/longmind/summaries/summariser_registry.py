@@ -8,7 +8,7 @@ from importlib import import_module
 
 from longmind.errors import InvalidInput
 from longmind.providers.background_loop import BackgroundLoop
-from longmind.providers.registry import choose_model
+from longmind.providers.provider_registry import choose_model
 from longmind.settings import Settings
 from longmind.summaries.summariser import Summariser
 
@@ -30,7 +30,7 @@ def choose_summariser(chosen: str | Summariser, settings: Settings, loop: Backgr
                 f"Unknown summariser {chosen!r}.",
                 hint="Use 'extractive', or 'model:' and the name of a language model.",
             )
-        from longmind.summaries.model import ModelSummariser
+        from longmind.summaries.model_summariser import ModelSummariser
 
         model = ModelSummariser(choose_model(chosen.removeprefix(_MODEL), loop, settings))
         return lambda: model

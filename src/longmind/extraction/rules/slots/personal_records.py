@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from longmind.extraction.rules.slots.normalisation import OWNER, WHO, stem_phrase, stem_word
-from longmind.extraction.rules.slots.pattern import STOP, SlotPattern, compile_pattern
+from longmind.extraction.rules.slots.slot_pattern import STOP, SlotPattern, compile_pattern
 
 
 def _name_best(found: re.Match[str], earlier: str) -> str:

@@ -45,7 +45,7 @@ def choose_embedder(
     # Packages that only some embedders need are loaded for those alone.
     if vendor == "local":
         from longmind.providers.local.embedder import LocalEmbedder
-        from longmind.providers.weights import get_model
+        from longmind.providers.model_files import get_model
 
         return CheckedEmbedder(LocalEmbedder(get_model(model), models_folder))
     from longmind.providers.pydantic_ai.embedder import RemoteEmbedder
@@ -86,7 +86,7 @@ def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settin
 def _make_default_embedder(models_folder: Path) -> CheckedEmbedder | None:
     """Return the local default model if its packages and weights are installed; log a hint otherwise."""
     from longmind.providers.local.embedder import LocalEmbedder
-    from longmind.providers.weights import MODELS, is_present
+    from longmind.providers.model_files import MODELS, is_present
 
     model = MODELS[DEFAULT_MODEL]
     installed = all(find_spec(name) for name in ("onnxruntime", "tokenizers"))
