@@ -92,6 +92,7 @@ def _erase_from_others(run: Transaction, scope: Scope, now: Micros) -> dict[str,
             extraction_marks.forget_conversations(unscoped_run, owner, scope)
         if found:
             learned_at = {created_at for _, _, created_at, _ in found}
+            # The rows belong to the owner, and row-level security hides them from every other scope.
             with run.bind_scope(owner) as owner_run:
                 _erase_shared_atoms(owner_run, owner, space_id, found, deleted_at is not None, now)
                 counts["shared_entities"] += _erase_shared_entities(owner_run, space_id, learned_at, now)

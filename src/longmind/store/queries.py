@@ -21,6 +21,7 @@ SQL = files("longmind.store") / "sql"
 # The files that both engines understand. Each engine has one more for what it says differently.
 SHARED = (
     "conversations",
+    "messages",
     "ledger",
     "jobs",
     "spaces",
@@ -30,11 +31,10 @@ SHARED = (
     "extraction",
     "blocks",
     "grants",
-    "host",
+    "keys_and_metrics",
     "spend",
     "summaries",
     "tools",
-    "working_context",
     "events",
     "distilling",
     "event_search",

@@ -1,16 +1,10 @@
--- Export, import and erasure of a user. Statements on whole rows are built by `whole_tables/rows.py`.
+-- Export, import and erasure of a user. Statements on whole rows are built by `whole_tables/user_rows.py`.
 
 -- name: scope_epoch
 SELECT epoch FROM erasures WHERE scope_id = :scope_id;
 
 -- name: every_conversation
 SELECT {conversation_columns} FROM conversations WHERE scope_id = :scope_id ORDER BY created_at, id;
-
--- name: every_message
-SELECT {message_columns} FROM events WHERE scope_id = :scope_id AND sequence IS NOT NULL ORDER BY conversation_id, sequence;
-
--- name: count_messages
-SELECT COUNT(*) FROM events WHERE scope_id = :scope_id AND sequence IS NOT NULL;
 
 -- Deleted spaces too: their memory is stored until the user is erased.
 -- name: every_space

@@ -106,9 +106,6 @@ VALUES (:scope_id, :space_id, :atom_id, :position, :revision);
 UPDATE atoms SET entity_ids = :entity_ids, updated_at = :now, revision = :revision
 WHERE scope_id = :scope_id AND id = :id;
 
--- name: message_conversation
-SELECT conversation_id FROM events WHERE scope_id = :scope_id AND event_id = :event_id AND sequence IS NOT NULL;
-
 -- The columns that recall filters and ranks by.
 -- fragment: fact_columns
 position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,

@@ -1,14 +1,10 @@
--- Conversations and their messages.
+-- Conversations.
 -- A filter that may be absent is written `(column = :value OR :value IS NULL)`, in that order: PostgreSQL learns the type of
 -- a value from its first use. This goes for all files.
 
 -- fragment: conversation_columns
 id, tenant_id, app_id, namespace, user_id, title, session_id, status, metadata, next_sequence,
 rolling_summary, rolling_summary_until_seq, created_at, updated_at, closed_at
-
--- fragment: message_columns
-event_id, conversation_id, turn_id, sequence, stage, content, visibility, stop_reason, model, provider, usage,
-tool_use_id, tool_name, is_error, trace_id, idempotency_key, ts, attempt, fingerprint
 
 -- fragment: settles_at
 (
@@ -105,30 +101,3 @@ ORDER BY id;
 -- name: owners_of_stale_conversations
 SELECT DISTINCT tenant_id, app_id, user_id FROM conversations
 WHERE status = 'open' AND updated_at <= :before AND (namespace = :namespace OR :namespace IS NULL);
-
--- name: message_by_key
-SELECT {message_columns} FROM events
-WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND idempotency_key = :idempotency_key;
-
--- The number of the newest answer to a turn; NULL if there is none. Answers stand after their user's message.
--- name: newest_attempt
-SELECT MAX(attempt) FROM events
-WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence > :user_sequence
-  AND turn_id = :turn_id AND stage = 'assistant';
-
--- The tail of a conversation, newest first; on request without answers that a later one to the same turn replaced.
--- name: last_messages
-SELECT {message_columns} FROM events AS message
-WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND sequence < :before
-  AND (visibility = 'user' OR (visibility = 'internal' AND :internal = 1) OR (visibility = 'hidden' AND :hidden = 1))
-  AND (
-      :latest_attempts = 0 OR stage IN ('user', 'system')
-      OR NOT EXISTS (
-          SELECT 1 FROM events AS later
-          WHERE later.scope_id = :scope_id AND later.conversation_id = :conversation_id
-            AND later.turn_id = message.turn_id AND later.attempt > 1 AND later.attempt > message.attempt
-            AND later.stage = 'assistant' AND later.visibility <> 'hidden'
-      )
-  )
-ORDER BY sequence DESC
-LIMIT :limit;

@@ -1,4 +1,4 @@
--- Work of the host over all users: access keys of the server, and metrics.
+-- Access keys of the server, and metrics: statements of the host over all users.
 
 -- fragment: key_columns
 id, name, tenant_id, app_id, access, user_id, rate, created_at, expires_at, revoked_at, last_used_at
