@@ -31,7 +31,7 @@ class Peer:
         print(json.dumps([what, seconds, calls_per_round]), file=self._program.stdin, flush=True)
         answer = self._program.stdout.readline()
         if not answer:
-            raise RuntimeError("The peer that was measured in turns with ours has ended.")
+            raise RuntimeError("The peer's process ended during the measurement in turns.")
         return Spent(**json.loads(answer))
 
 
@@ -64,7 +64,7 @@ def measure_peer(name: str, environments: Path, folder: Path, order: dict[str, A
     """Start a peer that fills and measures its store in a folder of its own; yield it, or why it was skipped."""
     python = environments / name / "bin" / "python"
     if not python.exists():
-        reason = f"there is no environment for it; the first lines of benchmarks/peers/{name}.py tell how to make one"
+        reason = f"it has no environment; the first lines of benchmarks/peers/{name}.py show how to make one"
         _say(f"{name} is skipped: {reason}, in {python.parents[1]}")
         yield Skipped(reason)
         return
@@ -86,7 +86,7 @@ def measure_peer(name: str, environments: Path, folder: Path, order: dict[str, A
             if answer:
                 yield Peer(program, json.loads(answer))
             else:
-                reason = f"it failed, with exit code {program.wait()}"
+                reason = f"it failed with exit code {program.wait()}"
                 _say(f"{name} is left out: {reason}")
                 yield Skipped(reason)
         finally:

@@ -229,7 +229,7 @@ def main() -> None:
         serve_rounds(options.worker, Path(options.folder))
         return
     if not options.commit:
-        parser.error("name the commit to compare with")
+        parser.error("argument commit: name the commit to compare with")
     named = subprocess.run(
         ["git", "rev-parse", "--short", options.commit], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()

@@ -36,14 +36,14 @@ GOAL_MS = 3.0
 FLAT = 1.25
 """How much longer the long conversation may take: measuring the same twice differs by that on a busy machine."""
 NOTES = (
-    "Times are milliseconds of one call of build_working_context: 8 atoms recalled, 10 always on, the last 10 turns, a "
-    "budget of 8,000 tokens, the default template. The vector of a question is looked up, not made by a model.",
-    "The parts are calls of their own, so they do not quite add up: recall is recall_by_topic, always-on a context "
-    "with nothing else, reading the same with the turns alone, counting the tokens of a block, rendering "
-    "the making of its lines and their laying out by the template.",
-    "The tokens of a line that was counted before are remembered. The questions come again and again, so it is so of "
-    "nearly all lines here; of a conversation that goes on, of all but the newest turn and what is recalled anew.",
-    "Tight is a budget of half the tokens, so that pieces have to go. As of is the same call with known_at.",
+    "Times are milliseconds of one call of build_working_context: 8 recalled atoms, 10 always-on atoms, the last 10 "
+    "turns, a budget of 8,000 tokens, the default template. Vectors of questions are precomputed, so no model runs.",
+    "The parts are timed by separate calls, so they do not quite add up to the whole: recall is recall_by_topic; "
+    "always-on is a context of always-on atoms alone; reading is a context of turns alone; counting is counting the "
+    "tokens of a block; rendering is formatting its lines and filling the template.",
+    "Token counts of lines are cached. This benchmark repeats its questions, so nearly all lines come from the cache; "
+    "in a growing conversation, all but the newest turn and newly recalled atoms do.",
+    "Tight is a budget of half the tokens, so that some parts are left out. As of is the same call with known_at.",
 )
 
 
@@ -88,8 +88,8 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("--atoms", type=int, nargs="+", default=list(ATOMS))
     parser.add_argument("--turns", type=int, nargs="+", default=list(TURNS))
     parser.add_argument("--engines", nargs="+", choices=("sqlite", "postgres"), default=["sqlite", "postgres"])
-    parser.add_argument("--seconds", type=float, default=8.0, help="how long to time all of the cases, and the parts")
-    parser.add_argument("--folder", help="where to put databases; the default is the system's temporary folder")
+    parser.add_argument("--seconds", type=float, default=8.0, help="seconds to time all cases, and all parts")
+    parser.add_argument("--folder", help="the folder for databases; by default the system's temporary folder")
     parser.add_argument("--output", default=str(OUTPUT))
     return parser.parse_args()
 

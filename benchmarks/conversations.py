@@ -34,15 +34,16 @@ OPERATIONS: tuple[Operation, ...] = ("get_messages", "append_turn")
 CALLERS = (1, 4)
 GOAL = 2.0
 NOTES = (
-    "p50, p95 and p99 are milliseconds of one call; 'per s' is what all callers did together; 'x raw' is ours by raw.",
-    "Ours, raw and all sizes take turns in short rounds. Four callers are threads that share one engine. Whatever else "
-    "keeps the machine busy delays both sides alike, and so makes them look more alike ('loads': before the start, "
-    "then after each part, the benchmark's own included).",
-    "'turns' is the number at the start; measuring adds at most as many again as the smallest size. Ours was filled by "
-    "append_turn with many turns in one transaction, raw by executemany; a sample of both was compared with appends.",
-    f"A read asks for the last {TAIL} messages; where a conversation has fewer it gives what there is ('rows').",
-    "Raw writers on SQLite wait for one another at a lock: SQLite's own waiting sleeps, which would slow them down. "
-    "A thread may take the lock twice in a row, so with 4 callers the rate compares more fairly than the median.",
+    "p50, p95 and p99 are milliseconds of one call; 'per s' counts the calls of all callers together; 'x raw' is our "
+    "time divided by that of raw.",
+    "Ours, raw and all sizes take turns in short rounds. Four callers are threads that share one engine. Other load on "
+    "the machine delays both sides alike and makes their difference look smaller. 'loads' are the load averages before "
+    "the start and after each part; they include the benchmark's own load.",
+    "'turns' is the number at the start; measuring adds at most as many as the smallest size. Ours was filled by "
+    "append_turn with many turns per transaction, raw by executemany; a sample of both was compared with appends.",
+    f"A read asks for the last {TAIL} messages; a shorter conversation returns fewer ('rows').",
+    "Raw writers on SQLite wait for one another at a lock: SQLite's own busy handler sleeps, which would slow them "
+    "down. A thread may take the lock twice in a row, so with 4 callers compare the rates, not the medians.",
 )
 
 
@@ -373,16 +374,18 @@ def to_json(results: Sequence[Result], grown: Sequence[Growth]) -> dict[str, Any
 def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path | None]:
     parser = argparse.ArgumentParser(
         prog="./dev bench conversations",
-        description="Time append_turn and the last-10 read beside plain sqlite3 and psycopg.",
+        description="Time append_turn and a read of the last 10 messages against plain sqlite3 and psycopg.",
     )
     parser.add_argument("--engine", choices=("sqlite", "postgres", "both"), default="both")
     parser.add_argument(
         "--sizes", type=_parse_sizes, metavar="N,N,…", help="turns at which to measure: 1000,10000,100000"
     )
-    parser.add_argument("--seconds", type=float, help="how long to time one operation, over all sizes")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
+    parser.add_argument("--seconds", type=float, help="seconds to time one operation, over all sizes")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that the benchmark works")
     parser.add_argument(
-        "--output", type=Path, help=f"where to write the JSON; without it a run of the defaults writes {OUTPUT.name}"
+        "--output",
+        type=Path,
+        help=f"the JSON file for the results; without it, only a default run writes {OUTPUT.name}",
     )
     given = parser.parse_args(arguments)
     default = Plan()
@@ -397,7 +400,7 @@ def read_arguments(arguments: Sequence[str] | None) -> tuple[Plan, Path | None]:
 def _parse_sizes(text: str) -> tuple[int, ...]:
     sizes = tuple(int(each) for each in text.split(","))
     if sizes[0] < 2 or any(larger <= smaller for smaller, larger in pairwise(sizes)):
-        raise argparse.ArgumentTypeError("begin with 2 turns or more, and let each size be larger than the one before")
+        raise argparse.ArgumentTypeError("the sizes must begin at 2 turns or more, and increase")
     return sizes
 
 

@@ -44,14 +44,14 @@ FLAT_GOAL = 1.5
 RAW_GOAL = 2.0
 NOTES = (
     f"Times are milliseconds of one call; record_many records {BATCH:,} events at once. recent reads the last "
-    f"{RECENT}, which stand in memory but for what has come since; 'record, recent' is one record, and then a recent "
-    f"that has to fetch it. Searches give the best {RECENT} for four words of one event, and hardly any is asked "
-    "twice. The vectors of the events have been made, and that of a question is looked up.",
-    "'mirror' is the same engine with the JSONL files on, synced by the default policy.",
-    "Raw is one table with an index on time and one on ids, no scope, no checks and no search, on the same disk or "
-    "server and as durable, with as many events in its timelines and as many of others. All contenders and sizes take "
-    "turns in short rounds; only the mirror is timed by itself where many are recorded at once.",
-    "AetherGraph holds only its own timelines, at most as many as could be recorded in the time given.",
+    f"{RECENT}, which are in memory except for newer ones; 'record, recent' is one record, then a recent that must "
+    f"fetch it. Searches return the best {RECENT} for four words of one event, and hardly any repeats. Vectors of "
+    "events and questions are precomputed.",
+    "'mirror' is the same engine with JSONL files, synced by the default policy.",
+    "Raw is one table with an index on time and one on ids, without scopes, checks or search. It is on the same disk "
+    "or server, equally durable, and holds the same numbers of events. All contenders and sizes take turns in short "
+    "rounds; only record_many of the mirror is timed separately.",
+    "AetherGraph holds only its own timelines, with as many events as it could record in the given time.",
 )
 
 
@@ -99,24 +99,24 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("--store", type=int, default=1_000_000, help="events in the whole store")
     parser.add_argument("--sizes", type=_parse_positive, nargs="+", default=list(SIZES), help="events in the timelines")
     parser.add_argument("--engines", nargs="+", choices=get_args(EngineName), default=list(get_args(EngineName)))
-    parser.add_argument("--seconds", type=float, default=10.0, help="how long to time one operation at all sizes")
-    parser.add_argument("--folder", help="where to put databases; the default is the system's temporary folder")
+    parser.add_argument("--seconds", type=float, default=10.0, help="seconds to time one operation at all sizes")
+    parser.add_argument("--folder", help="the folder for databases; by default the system's temporary folder")
     parser.add_argument("--peers", default=str(PEERS / ".venv"), help="a folder with one environment for each peer")
     parser.add_argument(
         "--peer-fill-seconds",
         type=float,
         default=600.0,
-        help="how long to fill one peer; what takes longer is left out",
+        help="seconds to fill one peer; sizes that take longer are left out",
     )
     parser.add_argument("--no-peers", action="store_true", help="measure no other stores")
-    parser.add_argument("--output", default=str(OUTPUT), help="where the results go; empty for nowhere")
+    parser.add_argument("--output", default=str(OUTPUT), help="the JSON file for the results; empty for none")
     return parser.parse_args()
 
 
 def _parse_positive(written: str) -> int:
     number = int(written)
     if number < 1:
-        raise argparse.ArgumentTypeError("a timeline needs events")
+        raise argparse.ArgumentTypeError(f"{number} is less than one event")
     return number
 
 

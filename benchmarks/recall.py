@@ -73,18 +73,17 @@ BYTES_GOAL = 1_200
 PEER_GOAL = 15.0
 NOTES = (
     "Times are milliseconds of one call. Recall is hybrid: vectors and words, with all filters that apply by default; "
-    f"the best {TOP} are asked for. Questions are four words of one of the facts, and hardly any is asked twice.",
-    "The vector of a question is looked up, except in the line 'with embedding', where the local model makes it. Each "
-    f"space is asked {WARMING} questions before any is counted, but for that line.",
+    f"it returns the best {TOP}. Questions are four words of one of the facts, and hardly any repeats.",
+    "Vectors of questions are precomputed, except in the line 'with embedding', where the local model computes them. "
+    f"Each space answers {WARMING} questions before the timing starts, except for that line.",
     "The store is filled by add_atoms, 10,000 atoms at a time.",
     "Cold is the first recall of a newly opened engine, in a space that is not in memory; the file may be in the "
     "operating system's cache.",
-    f"Goals against LangGraph are told by times of both that were measured in turns, in {SLICES} parts, since a shared "
-    "machine is faster and slower for seconds; the lines of the peers by themselves are from before. Chroma recalls "
-    "faster than LangGraph, by an approximate index.",
-    "A peer is filled to the same number of facts as ours, or as far as it comes in the time that is given; pgvector "
-    "holds only the three spaces, which is in its favour; "
-    "numpy and pgvector look at vectors alone, and give back ids and no memories.",
+    f"Goals against LangGraph compare times that both sides measured in turns, in {SLICES} parts, since the speed of a "
+    "shared machine changes within seconds; the peers' own lines were measured before that. Chroma recalls faster than "
+    "LangGraph, with an approximate index.",
+    "A peer holds the same number of facts as ours, or as many as it could store in the given time. pgvector holds "
+    "only the three spaces, which favours it. numpy and pgvector compare vectors alone and return only ids.",
 )
 
 
@@ -154,26 +153,26 @@ def read_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace
         "--store",
         type=_parse_positive,
         default=1_000_000,
-        help="atoms in the whole store, which has all spaces at least",
+        help="atoms in the whole store; at least those of all spaces",
     )
     parser.add_argument(
-        "--sizes", type=_parse_positive, nargs="+", default=list(SIZES), help="atoms in the spaces that are asked"
+        "--sizes", type=_parse_positive, nargs="+", default=list(SIZES), help="atoms in each measured space"
     )
     parser.add_argument("--engines", nargs="+", choices=("sqlite", "postgres"), default=["sqlite", "postgres"])
-    parser.add_argument("--seconds", type=float, default=6.0, help="how long to time one operation")
-    parser.add_argument("--folder", help="where to put databases; the default is the system's temporary folder")
+    parser.add_argument("--seconds", type=float, default=6.0, help="seconds to time one operation")
+    parser.add_argument("--folder", help="the folder for databases; by default the system's temporary folder")
     parser.add_argument("--peers", default=str(PEERS / ".venv"), help="a folder with one environment for each peer")
     parser.add_argument(
         "--peer-fill-seconds",
         type=float,
         default=600.0,
-        help="how long to fill one peer; what takes longer is left out",
+        help="seconds to fill one peer; sizes that take longer are left out",
     )
     parser.add_argument("--no-peers", action="store_true", help="measure no other stores")
     parser.add_argument("--output", default=str(OUTPUT))
     options = parser.parse_args(arguments)
     if len(set(options.sizes)) < len(options.sizes):
-        parser.error("argument --sizes: each size is of one space, and none can be given twice")
+        parser.error("argument --sizes: each size may be given only once")
     if Path(options.output).is_dir():
         parser.error(f"argument --output: {options.output} is a folder, not a file")
     return options
@@ -372,7 +371,7 @@ def _measure_with_embedding(filled: Filled, seconds: float) -> dict[str, Any]:
     folder = Path(load_settings({}).models_folder)
     model = MODELS[DEFAULT_MODEL]
     if not is_present(model, folder):
-        _say("the local model is not here; recall with embedding is left out")
+        _say("the local model is not installed; recall with embedding is left out")
         return {}
     with _open(filled.url, LocalEmbedder(model, folder)) as engine:
         return {

@@ -33,20 +33,20 @@ from harness.postgres import PostgresServer
 OUTPUT = RESULTS / "server.json"
 WORDS = "Graz Wien coffee tea meeting Tuesday morning project budget garden boat piano doctor invoice train".split()
 NOTES = (
-    "Server, database, worker and clients share the machine. Each client sends its next request when it has the "
-    "answer to the last one, so that latencies are those of a server that is always busy.",
-    "Processor time is of the server's process alone, divided by its requests. Writes are durable when they are "
-    "answered. There is no embedder: the embedding of a query takes some milliseconds more.",
-    "With crashes: requests that were refused meanwhile are sent again by the clients, with the same idempotency key. "
-    "An acknowledged write is lost when it is not in the database at the end, and doubled when it is there twice.",
+    "Server, database, worker and clients share the machine. Each client sends its next request as soon as it has the "
+    "answer to the last one, so the latencies are those of a server under full load.",
+    "Processor time is that of the server's process, divided by its requests. A write is durable when the server "
+    "answers. There is no embedder; embedding a query would add some milliseconds.",
+    "With crashes: clients repeat refused requests with the same idempotency key. An acknowledged write is lost if it "
+    "is not in the database at the end, and doubled if it is there twice.",
 )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60, help="how long each part lasts")
+    parser.add_argument("--seconds", type=float, default=60, help="seconds of each part")
     parser.add_argument("--clients", type=int, default=50)
-    parser.add_argument("--atoms", type=int, default=1000, help="how many facts each user has")
+    parser.add_argument("--atoms", type=int, default=1000, help="number of facts of each user")
     parser.add_argument("--engines", default="sqlite,postgres")
     parser.add_argument("--parts", default="steady,crashes")
     parser.add_argument("--output", default=str(OUTPUT))

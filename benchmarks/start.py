@@ -23,11 +23,11 @@ OUTPUT = RESULTS / "start.json"
 IMPORT_GOAL = 0.3
 MEMORY_GOAL = 0.6
 NOTES = (
-    "Every run is a process of its own, and the contenders take turns. Seconds are of the whole process, its start and "
-    "its end included; 'python' is a process that does nothing.",
-    "Processor time is of all threads together; it is more than the wall clock's where numpy starts its threads.",
-    "Modules are compiled beforehand, as they are after an installation. Databases are new files in a temporary "
-    "folder, and there is no embedder. The first turn and the first atom are each on disk when the call returns.",
+    "Every run is a process of its own, and the contenders take turns. Seconds are those of the whole process, with "
+    "its start and its end; 'python' is a process that does nothing.",
+    "Processor time is that of all threads together; it exceeds wall time where numpy starts threads.",
+    "Modules are compiled beforehand, as after an installation. Databases are new files in a temporary folder, and "
+    "there is no embedder. The first turn and the first atom are on disk when their calls return.",
 )
 
 _OPEN = """
@@ -65,7 +65,7 @@ class Start:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=10, help="how often to start each program")
+    parser.add_argument("--runs", type=int, default=10, help="number of starts of each program")
     parser.add_argument("--output", default=str(OUTPUT))
     options = parser.parse_args()
     if options.runs < 1:

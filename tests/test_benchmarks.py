@@ -159,7 +159,7 @@ def test_recall_benchmark_counts_what_was_added_and_says_who_was_not_measured_an
     assert results["peers"] == {}
     skipped = results["peers skipped"]
     assert set(skipped) == set(recall.PEER_NAMES)
-    assert skipped["chroma"] == "it failed, with exit code 3"
+    assert skipped["chroma"] == "it failed with exit code 3"
     for name in ("langgraph_sqlite", "mem0"):
         assert f"benchmarks/peers/{name}.py" in skipped[name]
         assert f"{name}: left out: {skipped[name]}" in printed
@@ -172,7 +172,7 @@ def test_recall_benchmark_counts_what_was_added_and_says_who_was_not_measured_an
     [
         (("--sizes", "0"), "argument --sizes: 0 is less than one atom"),
         (("--sizes", "100", "-5"), "argument --sizes: -5 is less than one atom"),
-        (("--sizes", "100", "10", "100"), "argument --sizes: each size is of one space, and none can be given twice"),
+        (("--sizes", "100", "10", "100"), "argument --sizes: each size may be given only once"),
         (("--output", "."), "argument --output: . is a folder, not a file"),
     ],
 )

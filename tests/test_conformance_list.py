@@ -88,10 +88,10 @@ def test_the_check_writes_nothing_and_fails_without_a_current_page(capsys: pytes
         ("@pytest.mark.conforms('A1', 'A9')\ndef test_it() -> None: ...\n", "A9"),
         ("@pytest.mark.conforms('A2')\ndef test_it() -> None: ...\n", "A1 is marked [x]"),
         ("@pytest.mark.conforms('A1', 'A2')\ndef test_it() -> None: ...\n", "A2 is marked [ ]"),
-        ("@pytest.mark.conforms(A1)\ndef test_it() -> None: ...\n", "test_it.py:1: conforms() takes literal"),
+        ("@pytest.mark.conforms(A1)\ndef test_it() -> None: ...\n", "test_it.py:1: conforms() takes string literals"),
         ("@pytest.mark.conforms()\ndef test_it() -> None: ...\n", "takes the numbers"),
-        ("@pytest.mark.conforms('A1')\ndef helper() -> None: ...\n", "marks test functions"),
-        ("pytestmark = pytest.mark.conforms('A1')\ndef test_it() -> None: ...\n", "marks test functions"),
+        ("@pytest.mark.conforms('A1')\ndef helper() -> None: ...\n", "may only mark test functions"),
+        ("pytestmark = pytest.mark.conforms('A1')\ndef test_it() -> None: ...\n", "may only mark test functions"),
     ],
 )
 def test_a_marker_that_proves_nothing_is_found(

@@ -80,8 +80,8 @@ def test_what_follows_the_rules_is_not_reported(tmp_path: Path) -> None:
 
 def test_a_package_with_few_docstrings_and_comments_is_reported(tmp_path: Path) -> None:
     assert findings_of(tmp_path, rows="number = 1\n" * 400) == [
-        "0.0 lines of docstrings per 100 in '.'; 11 to 24 are wanted",
-        "0.0 lines of comments per 100 in '.'; 2 to 5 are wanted",
+        "0.0 lines of docstrings per 100 in '.'; the range is 11 to 24",
+        "0.0 lines of comments per 100 in '.'; the range is 2 to 5",
     ]
 
 

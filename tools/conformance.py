@@ -58,7 +58,7 @@ def read_items() -> list[Item]:
             mark = next(mark for mark in get_args(Mark) if mark == item[1])
             items.append(Item(item[2], item[3], section, mark))
         elif line and not line.startswith("#"):
-            raise ValueError(f"{ITEMS.name}: this line is no item: {line!r}")
+            raise ValueError(f"{ITEMS.name}: not an item: {line!r}")
     return items
 
 
@@ -84,7 +84,7 @@ def _markers_of(module: ast.Module, name: str) -> Iterator[tuple[str, str]]:
                     yield test.name, number
     for call in _conforms_calls(module):
         if call not in attributed:
-            raise Misplaced(f"{name}:{call.lineno}: conforms() marks test functions, and nothing else.")
+            raise Misplaced(f"{name}:{call.lineno}: conforms() may only mark test functions.")
 
 
 def _conforms_calls(tree: ast.AST) -> Iterator[ast.Call]:
@@ -102,7 +102,7 @@ def _numbers(call: ast.Call, name: str) -> Iterator[str]:
             case ast.Constant(value=str(number)):
                 yield number
             case _:
-                raise Misplaced(f"{name}:{call.lineno}: conforms() takes literal texts, so that they can be read.")
+                raise Misplaced(f"{name}:{call.lineno}: conforms() takes string literals only.")
 
 
 def unknown_numbers(items: list[Item], tests: Mapping[str, list[str]]) -> list[str]:
@@ -122,7 +122,7 @@ def mark_of(number: str, tests: Mapping[str, list[str]]) -> Mark:
 def wrong_marks(items: list[Item], tests: Mapping[str, list[str]]) -> list[str]:
     """Return the marks in the list of items that differ from the tests, for a person to change."""
     return [
-        f"{item.number} is marked [{item.mark}], and by the tests it is [{mark_of(item.number, tests)}]"
+        f"{item.number} is marked [{item.mark}], but its tests make it [{mark_of(item.number, tests)}]"
         for item in items
         if item.mark != mark_of(item.number, tests)
     ]
@@ -167,7 +167,7 @@ def main(arguments: list[str]) -> int:
     except (Misplaced, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    problems = [f"{number} is named, and there is no such item" for number in unknown_numbers(items, tests)]
+    problems = [f"{number} is not in the list of items" for number in unknown_numbers(items, tests)]
     problems += wrong_marks(items, tests)
     if not problems and "--check" not in arguments:
         PAGE.write_text(page(items, tests), "utf-8")

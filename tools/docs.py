@@ -198,7 +198,7 @@ def replace_section(page: str, section: str, written: str) -> str:
     before, found_begin, rest = page.partition(begin)
     _, found_end, after = rest.partition(end)
     if not (found_begin and found_end):
-        raise SystemExit(f"There is no place for {section}: {begin} … {end}")
+        raise SystemExit(f"The page has no markers for {section}: {begin} … {end}")
     return f"{before}{begin}\n\n{written}\n\n{end}{after}"
 
 

@@ -115,11 +115,11 @@ def _keywords(node: ast.AST) -> dict[str | None, str]:
 
 def never(node: ast.AST, around: Surroundings) -> str | None:
     if _called(node) in _NEVER and _keywords(node).get("usedforsecurity") != "False":
-        return f"{_called(node)} is never needed here"
+        return f"{_called(node)} must not be used in this package"
     if isinstance(node, ast.Import) and (bad := {each.name.partition(".")[0] for each in node.names} & _NEVER_IMPORTED):
-        return f"{', '.join(bad)} is never needed here"
+        return f"{', '.join(bad)} must not be used in this package"
     if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in _NEVER_IMPORTED and not node.level:
-        return f"{node.module} is never needed here"
+        return f"{node.module} must not be used in this package"
     return None
 
 
@@ -129,7 +129,7 @@ def shell(node: ast.AST, around: Surroundings) -> str | None:
     if re.fullmatch(r"subprocess\.(run|Popen|call|check_call|check_output)", _called(node)):
         assert isinstance(node, ast.Call)
         if not node.args or not isinstance(node.args[0], ast.List | ast.Tuple):
-            return "a program is started with anything but a list of arguments"
+            return "a program is started without a list of arguments"
     return None
 
 
@@ -139,7 +139,7 @@ def unverified(node: ast.AST, around: Surroundings) -> str | None:
 
 def endless(node: ast.AST, around: Surroundings) -> str | None:
     if _ASKS_OTHERS.fullmatch(_called(node)) and "timeout" not in _keywords(node):
-        return f"{_called(node)} may wait for ever"
+        return f"{_called(node)} has no timeout and may wait for ever"
     return None
 
 
@@ -152,7 +152,7 @@ def secret(node: ast.AST, around: Surroundings) -> str | None:
     sides = [node.left, *node.comparators]
     names = [each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in sides]
     if any(_SECRET.search(name) for name in names):
-        return f"{ast.unparse(node)} tells by its time how much was right"
+        return f"{ast.unparse(node)} takes longer the more of the secret matches; compare in constant time"
     return None
 
 
@@ -170,7 +170,7 @@ def asserted(node: ast.AST, around: Surroundings) -> str | None:
 
 def pattern(node: ast.AST, around: Surroundings) -> str | None:
     if isinstance(node, ast.Call) and _PATTERN.fullmatch(_called(node)) and _mentions(node.args[0], around.given):
-        return f"{ast.unparse(node.args[0])} becomes a pattern, and was given from outside"
+        return f"{ast.unparse(node.args[0])} comes from outside and becomes a pattern"
     return None
 
 
@@ -178,7 +178,7 @@ def logged(node: ast.AST, around: Surroundings) -> str | None:
     if isinstance(node, ast.Call) and _LOGS.fullmatch(_called(node)):
         message = node.args[1 if _called(node).endswith(".log") else 0]
         if not isinstance(message, ast.Constant):
-            return f"{ast.unparse(message)} is no plain text, and may quote what was said"
+            return f"{ast.unparse(message)} is not a constant, so the log may quote user content"
     return None
 
 
@@ -187,7 +187,7 @@ def opened(node: ast.AST, around: Surroundings) -> str | None:
     if isinstance(node, ast.Call) and around.path.startswith(("server/", "mcp/")) and _OPENS.fullmatch(_called(node)):
         given = around.given - {"settings"}
         if node.args and _mentions(node.args[0], given):
-            return f"{ast.unparse(node.args[0])} becomes a path, and was given from outside"
+            return f"{ast.unparse(node.args[0])} comes from outside and becomes a path"
     return None
 
 
@@ -214,5 +214,5 @@ def of_package(package: Path = PACKAGE) -> list[Finding]:
 
 if __name__ == "__main__":
     problems = of_package()
-    print("\n".join(map(str, problems)) or "nothing was found")
+    print("\n".join(map(str, problems)) or "no problems found")
     sys.exit(1 if problems else 0)

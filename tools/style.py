@@ -241,7 +241,7 @@ def find_wrong_shares(modules: Iterable[Module], package: Path) -> Iterator[Find
             ("comments", comment_share(members), COMMENT_SHARE),
         ):
             if not least <= round(share, 1) <= most:
-                text = f"{share:.1f} lines of {what} per 100 in '{room}'; {least} to {most} are wanted"
+                text = f"{share:.1f} lines of {what} per 100 in '{room}'; the range is {least} to {most}"
                 yield Finding(package if room == "." else package / room, 1, text)
 
 

@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
         found = [hit.atom.text for hit in context.memory.recall_by_topic(space.id, "green tea").hits]
         assert found[:1] == ["Ada likes green tea."], found
         context.admin.delete_user_data("ada", confirm=True)
-        assert not context.memory.list_memory_spaces(), "a space is left after the erasure"
+        assert not context.memory.list_memory_spaces(), "a space remains after the erasure"
     loops = "compiled" if kernels.compiled else "numpy"
     print(f"longmind {longmind.__version__} works, with {loops} loops")
     return 1 if "--compiled" in arguments and loops != "compiled" else 0

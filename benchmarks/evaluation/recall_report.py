@@ -28,10 +28,10 @@ _SHOWN = {
     COVERED: "in 1k",
 }
 _LEGEND = """\
-R: share of the gold turns that is found. any, all: share of the questions of
-which one gold turn, or each, is found. sess@5: R@5 of sessions. in 1k: gold
-turns within 1,000 tokens. tokens: as many as cover all gold turns of half of
-the questions; never: more than half are not covered by the 100 best memories.
+R: share of gold turns found. any, all: share of questions with one gold turn
+found, or with all of them. sess@5: R@5 of sessions. in 1k: gold turns within
+1,000 tokens. tokens: the number that covers all gold turns of half of the
+questions; never: the 100 best memories do not cover half of the questions.
 """
 
 

@@ -60,7 +60,7 @@ def run_without_bulk(make: Callable[[str], Store], *packages: str, notes: Sequen
             store.add(user, text)
 
     answer = _Filled(store, add_each, 1, order).measured(order["seconds"])
-    told = "It takes no facts in bulk: 'bulk' is the rate of its single adds."
+    told = "It cannot add facts in bulk: 'bulk' is the rate of single adds."
     _answer({**answer, "bulk_per_second": round(answer["add"]["per_second"])}, packages, [told, *notes])
 
 

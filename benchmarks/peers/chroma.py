@@ -11,7 +11,7 @@ from chromadb.config import Settings  # type: ignore[import-not-found]  # as abo
 from benchmarks._recall_data import vectors_of
 from benchmarks.peers._peer import TOP, run
 
-NOTES = ("Recall goes by vectors alone, through an approximate index that may miss some of the nearest.",)
+NOTES = ("Recall uses vectors alone, with an approximate index that may miss some of the nearest.",)
 
 
 class Chroma:

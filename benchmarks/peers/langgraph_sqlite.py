@@ -15,7 +15,7 @@ from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
 from benchmarks._recall_data import DIMENSION, vectors_of
 from benchmarks.peers._peer import TOP, run
 
-NOTES = ("Recall goes by vectors alone, and looks at all of a user's.",)
+NOTES = ("Recall uses vectors alone, and compares all of a user's.",)
 
 
 def _embed(texts: Sequence[str]) -> list[list[float]]:

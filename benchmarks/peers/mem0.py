@@ -10,9 +10,9 @@ from benchmarks._recall_data import DIMENSION, vectors_of
 from benchmarks.peers._peer import TOP, run_without_bulk
 
 NOTES = (
-    "Facts are added with infer=False, so that no model is asked; all users are in one collection, told apart by the "
-    "filter user_id.",
-    "Recall goes by vectors alone: its search by words needs fastembed and a model from the network.",
+    "Facts are added with infer=False, so no model runs; all users share one collection, separated by the filter "
+    "user_id.",
+    "Recall uses vectors alone: its search by words needs fastembed and a model from the network.",
 )
 
 

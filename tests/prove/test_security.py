@@ -63,7 +63,7 @@ def test_what_is_right_is_left_alone(code: str) -> None:
 
 def test_a_finding_says_where_it_is() -> None:
     (found,) = findings("x = 1\ny = eval('x')", "server/planted.py")
-    assert str(found) == "server/planted.py:2: never: eval is never needed here"
+    assert str(found) == "server/planted.py:2: never: eval must not be used in this package"
 
 
 def test_the_package_has_nothing_that_the_rules_forbid() -> None:
