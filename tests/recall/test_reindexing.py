@@ -219,7 +219,7 @@ def test_an_embedder_that_fails_in_the_middle_leaves_the_old_vectors_in_use(data
     with longmind.open(database_url, embedder=WatchedEmbedder(NEW.model, NEW.dimension, fail_on_the_second)) as engine:
         with pytest.raises(longmind.EmbedderFailed, match="ConnectionError: gone") as failed:
             engine.reindex()
-        assert "made before are kept" in failed.value.hint
+        assert "the finished new ones are stored" in failed.value.hint
         assert "Nothing was written" not in failed.value.hint
         with longmind.open(database_url, embedder=OLD) as old:
             assert uses_vectors(memory_of(old), space_id, "word3")

@@ -1,7 +1,8 @@
 """The contract of an embedder, and the wrapper that checks what one returns.
 
 Embedders are the host's code or a vendor's. Whatever they return is validated here and normalised to unit vectors of
-32-bit floats, and whatever they raise becomes an EmbedderFailed. So everything behind this module may rely on vectors.
+32-bit floats, and whatever they raise becomes an EmbedderFailed, unless it is a LongmindError already. So everything
+behind this module may rely on vectors.
 """
 
 from __future__ import annotations
