@@ -1,1 +1,1 @@
-"""What tests and benchmarks need around the engine: a real PostgreSQL, and no network."""
+"""Surroundings of the engine for tests and benchmarks: a real PostgreSQL, and no network."""

@@ -1,4 +1,4 @@
-"""Ctrl-C at moments that are chosen, in what is tried and nowhere else."""
+"""Ctrl-C at chosen moments, in the tested function and nowhere else."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import FrameType, FunctionType
 
 
 def is_interrupted(work: Callable[[], object], first: float, again: float) -> bool:
-    """Run a function, and interrupt it after so many seconds, and then again and again as if Ctrl-C were held down.
+    """Run a function, and interrupt it after `first` seconds and then every `again` seconds, as if Ctrl-C were held.
 
-    The answer is whether it ended by that. On its way out it can be struck again, but not the test around it.
+    Return whether an interrupt ended it. On its way out it can be interrupted again, but the test around it cannot.
     """
     assert isinstance(work, FunctionType)
     code = work.__code__
@@ -22,7 +22,7 @@ def is_interrupted(work: Callable[[], object], first: float, again: float) -> bo
         if frame is not None:
             raise KeyboardInterrupt
         if not over:
-            # It has not begun yet, on a machine that is slow at this moment.
+            # On a slow machine the function may not have begun yet.
             signal.setitimer(signal.ITIMER_REAL, first, again)
 
     before = signal.signal(signal.SIGALRM, interrupt)

@@ -11,17 +11,17 @@ import psycopg
 from harness.postgres import PostgresServer
 
 MOST_LOANS = 50
-"""A database that was cleaned so often holds more dead rows than living ones, and is made anew."""
+"""Loans after which a database is replaced, since it holds more dead rows than live ones."""
 
 _numbers = count(1)
-"""For the names, which no two that lend on one server may give twice."""
+"""Numbers for names, unique among all lenders on one server."""
 
 _END_OTHERS = """
 SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 
-# All that a test may have left behind beside rows: a change of a table, a grant, a policy, a setting, an extension.
+# Everything but rows that a test may leave behind: a change of a table, a grant, a policy, a setting, an extension.
 _SHAPE = """
 SELECT md5(string_agg(part, '|' ORDER BY part)) FROM (
     SELECT ROW(
@@ -60,7 +60,7 @@ END $$
 
 
 class CleanDatabases:
-    """Copies of one template. Whoever borrows one finds it as the template is, whatever was done to it before."""
+    """Copies of one template to lend. Each loan equals the template, whatever an earlier loan did to it."""
 
     def __init__(self, server: PostgresServer, template: str) -> None:
         self._server = server
@@ -86,7 +86,7 @@ class CleanDatabases:
         return name
 
     def _is_clean(self, name: str) -> bool:
-        """Whether everything could be taken out of a database, and it is as it was lent."""
+        """Empty a database, and return whether it is again as it was lent."""
         try:
             with psycopg.connect(self._server.url(name), autocommit=True) as connection:
                 connection.execute(_END_OTHERS)

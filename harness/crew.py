@@ -1,6 +1,6 @@
-"""Real processes for tests and proofs: each is its own, opens its own engine, and talks to who started it by a pipe.
+"""Processes for tests and proofs: each opens its own engine, and talks to its starter through a pipe.
 
-They are forked from a server process that has loaded Longmind and opened nothing, so that one is up in milliseconds.
+They are forked from a server process that has loaded Longmind and opened nothing, so that each starts in milliseconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import longmind
 
 PATIENCE = 120.0
-"""Seconds after which a process that says nothing is taken for stuck."""
+"""Seconds after which a silent process counts as stuck."""
 
 _context = multiprocessing.get_context("forkserver")
 _loaded = ["pytest", "longmind", "longmind.store.postgres.database"]
@@ -27,17 +27,17 @@ _context.set_forkserver_preload(_loaded)
 
 
 def load_beforehand(*modules: str) -> None:
-    """Have more modules loaded in the process that the others are forked from; it counts before the first of them."""
+    """Load more modules in the process that the others are forked from; call this before the first fork."""
     _loaded.extend(module for module in modules if module not in _loaded)
     _context.set_forkserver_preload(_loaded)
 
 
 class ProcessFailed(AssertionError):
-    """A process ended with an error, or said nothing for too long."""
+    """A process ended with an error, or was silent for too long."""
 
 
 class ReturnedValue(NamedTuple):
-    """The last thing a process says."""
+    """The last message of a process."""
 
     value: Any
     error: str | None
@@ -51,18 +51,18 @@ class Line:
         self._gate = gate
 
     def say(self, what: Any) -> None:
-        """Tell the test something; when this returns it has left the process, even if that is killed next."""
+        """Send something to the test; it has left the process when this returns, even if the process is killed next."""
         self._pipe.send(what)
 
     def hear(self) -> Any:
         return self._pipe.recv()
 
     def wait_for_others(self) -> None:
-        """Go on at the moment when all processes that were started together have come here."""
+        """Wait until all processes that were started together have come here."""
         self._gate.wait(PATIENCE)
 
     def stand_still(self) -> None:
-        """Stop this process here, as SIGSTOP does, until the test lets it go on."""
+        """Stop this process with SIGSTOP until the test resumes it."""
         os.kill(os.getpid(), signal.SIGSTOP)
 
 
@@ -73,14 +73,14 @@ class Child:
         self._pipe, theirs = _context.Pipe()
         self._process = _context.Process(target=_run, args=(theirs, gate, work, arguments), daemon=True)
         self._process.start()
-        # Ours must be the only end left, or the death of the process would go unnoticed.
+        # This must be the only end left, or the death of the process would go unnoticed.
         theirs.close()
 
     def say(self, what: Any) -> None:
         self._pipe.send(what)
 
     def hear(self) -> Any:
-        """The next thing it says; EOFError when it is dead and all it said was heard."""
+        """Return its next message; raise EOFError when it is dead and no message is left."""
         if not self._pipe.poll(PATIENCE):
             raise ProcessFailed(f"Process {self._process.pid} said nothing for {PATIENCE:.0f} seconds.")
         try:
@@ -92,7 +92,7 @@ class Child:
         return heard
 
     def hear_to_the_end(self) -> Iterator[Any]:
-        """Everything it says until it returns or dies."""
+        """Yield its messages until it returns or dies."""
         while True:
             try:
                 heard = self.hear()
@@ -103,7 +103,7 @@ class Child:
             yield heard
 
     def result(self) -> Any:
-        """What the function returned; what it said before is passed over."""
+        """Return the result of the function, and skip earlier messages."""
         while True:
             try:
                 heard = self.hear()
@@ -118,7 +118,7 @@ class Child:
         os.kill(self._process.pid, number)
 
     def wait_until_it_stands_still(self) -> None:
-        # Here, so that the processes themselves, which load this file too, are up sooner.
+        # Imported here, so that the processes, which load this file too, start sooner.
         import psutil
 
         process = psutil.Process(self._process.pid)
@@ -128,19 +128,19 @@ class Child:
         self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it as `kill -9` does, and wait until it is gone. What it said before can still be heard."""
+        """Kill it as `kill -9` does, and wait until it is gone. Its earlier messages can still be read."""
         self._process.kill()
         self._process.join()
 
     def wait_until_dead(self) -> int | None:
-        """Wait for it to end by itself; the answer is its exit code, negative for a signal."""
+        """Wait for it to end by itself, and return its exit code, negative for a signal."""
         self._process.join(PATIENCE)
         return self._process.exitcode
 
 
 @contextmanager
 def start_process(work: Callable[..., Any], *arguments: Any) -> Iterator[Child]:
-    """One process, gone at the end of the block. The function gets its line to the test and the arguments."""
+    """One process, gone at the end of the block. The function receives its line to the test and the arguments."""
     with start_processes(work, [arguments]) as [child]:
         yield child
 
@@ -148,7 +148,7 @@ def start_process(work: Callable[..., Any], *arguments: Any) -> Iterator[Child]:
 @contextmanager
 def start_processes(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[list[Child]]:
     """A process for each list of arguments, with one gate for all of them."""
-    # It has to outlive this start: a process that is slow to come up could not find it any more.
+    # It has to outlive this start, for processes that start slowly.
     gate = _context.Barrier(len(arguments))
     children = [Child(gate, work, each) for each in arguments]
     try:
@@ -165,7 +165,7 @@ def run_together(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]])
 
 
 def collect_results(children: Iterable[Child]) -> list[Any]:
-    """What each of them returned; if some failed, all that they have to say about it."""
+    """Return the result of each process; if some failed, raise one error with all their messages."""
     results, errors = [], []
     for child in children:
         try:
@@ -179,13 +179,13 @@ def collect_results(children: Iterable[Child]) -> list[Any]:
 
 @contextmanager
 def ada(url: str, **settings: Any) -> Iterator[tuple[longmind.Engine, longmind.Context]]:
-    """An engine of this process's own, and the user whom all these tests are about."""
+    """An engine of this process, and the context of the user ada."""
     with longmind.open(url, **settings) as engine:
         yield engine, engine.context(tenant_id="acme", app_id="support", user_id="ada")
 
 
 def wait_until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    """Look again and again until something in the database has come true."""
+    """Poll until a condition holds; raise `ProcessFailed` after `seconds`."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
@@ -197,7 +197,7 @@ def _run(pipe: Connection, gate: Barrier, work: Callable[..., Any], arguments: t
     try:
         returned = ReturnedValue(work(Line(pipe, gate), *arguments), None)
     except Exception:
-        # Those who wait at the gate would wait in vain.
+        # Processes at the gate would wait in vain.
         gate.abort()
         returned = ReturnedValue(None, traceback.format_exc())
     pipe.send(returned)

@@ -1,4 +1,4 @@
-"""Asks a database itself whether its tables and indexes agree."""
+"""Check of a database's integrity by the database itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import psycopg
 
 
 def find_damage(url: str) -> Iterator[str]:
-    """What SQLite or PostgreSQL finds wrong with a database; nothing when it is sound."""
+    """Yield the damage that SQLite or PostgreSQL finds in a database; nothing when it is sound."""
     if url.startswith("sqlite:///"):
         yield from _damage_of_file(url.removeprefix("sqlite:///"))
     else:
@@ -37,7 +37,7 @@ def _damage_of_server(url: str) -> Iterator[str]:
         for relation, name, kind in relations:
             try:
                 if kind == "i":
-                    # It raises an error on what it finds, a row that the index lacks included.
+                    # Raises an error for every fault, including a row that the index lacks.
                     connection.execute("SELECT bt_index_check(%s::regclass, heapallindexed => true)", (relation,))
                     continue
                 found = connection.execute("SELECT * FROM verify_heapam(%s::regclass)", (relation,)).fetchall()

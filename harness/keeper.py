@@ -27,7 +27,7 @@ START_SECONDS = "60"
 
 
 class ProgramFailed(Exception):
-    """A program of PostgreSQL did not do what it was run for."""
+    """A program of PostgreSQL failed."""
 
 
 class Order(TypedDict):
@@ -81,7 +81,7 @@ class Cluster:
 
     def _initialise(self) -> None:
         arguments = ["--pgdata", str(self.data), "--username", "postgres", "--no-sync"]
-        # The built-in locale is the same on every machine, whatever is installed there.
+        # The built-in locale is the same on every machine.
         arguments += ["--encoding", "UTF8", "--locale", "C"]
         arguments += ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"]
         # The folder is private to the account, so the socket in it needs no password.
@@ -153,7 +153,7 @@ class Cluster:
 
 
 def _find_account() -> pwd.struct_passwd | None:
-    # Without the account PostgreSQL itself says, better than we could, that root may not run it.
+    # Without the account, PostgreSQL itself explains that root may not run it.
     try:
         return pwd.getpwnam(UNPRIVILEGED_ACCOUNT)
     except KeyError:
@@ -161,7 +161,7 @@ def _find_account() -> pwd.struct_passwd | None:
 
 
 def answer(failure: str | None = None) -> None:
-    # The one who asked may be gone already, which the next read shows.
+    # The starting process may be gone already, which the next read shows.
     with suppress(BrokenPipeError):
         print(json.dumps(failure), flush=True)
 

@@ -1,7 +1,7 @@
-"""Reads along everything that a test run logs, and whatever the programs it starts write, in search of secrets.
+"""Search for secrets in everything that a test run logs, and in the output of the programs that it starts.
 
 Secrets are planted where every test uses them: in the address of PostgreSQL, in the keys of models, in the secret of
-web tokens. Keys of the server, and the words that tests plant as what users said, are known by their looks.
+web tokens. Keys of the server, and the words that tests plant as remarks of users, are recognised by their form.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PLANTED = (DATABASE_PASSWORD, MODEL_KEY, TOKEN_SECRET)
 
 _KEY = re.compile(r"rk_[0-9a-f]{32}_[A-Za-z0-9_-]{43}")
 _PRIVATE_WORD = re.compile(r"\bQ[a-z]{15}\b")
-"""A word that no user has ever said but those of tests, which say it in every place that takes text."""
+"""A word that occurs nowhere else, which tests plant in every place that takes text."""
 _CONTEXT = 60
 
 
 class FullFormatter(logging.Formatter):
-    """A record with its error, and with the fields that it brings beside its message."""
+    """A formatter that adds a record's error and its further fields."""
 
     def __init__(self) -> None:
         super().__init__("%(name)s %(levelname)s %(message)s")
@@ -41,7 +41,7 @@ _USUAL = frozenset((*vars(logging.makeLogRecord({})), "message", "asctime"))
 
 
 class LogWatch(logging.Handler):
-    """Writes down every record of this process in full, errors with all their words, and what its programs say."""
+    """A handler that writes every record of this process in full, with errors, and the output of its programs."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(logging.NOTSET)
@@ -57,7 +57,7 @@ class LogWatch(logging.Handler):
             self._out.write(text.rstrip("\n") + "\n")
 
     def note_answer(self, text: str) -> None:
-        """Hear an answer of a program, which may tell a key or what a user said, and none of the planted secrets."""
+        """Note an answer of a program, which may hold a key or a user's words, but none of the planted secrets."""
         if any(each in text for each in PLANTED):
             self.note(text)
 
@@ -70,14 +70,14 @@ class LogWatch(logging.Handler):
         super().close()
 
     def find_secrets(self) -> list[str]:
-        """The secrets that were written, each with some of what stands around it."""
+        """Return the secrets that were written, each with some context."""
         self._out.flush()
-        # A process that was forked from this one may have torn a character apart: it writes what it found unwritten.
+        # A forked process may tear a character apart, since it writes the text that was still buffered.
         return secrets_in(self.file.read_text("utf-8", errors="replace"))
 
 
 def secrets_in(text: str) -> list[str]:
-    """Where a text has a planted secret, a key of a server, or a word that a user said."""
+    """Return the planted secrets, keys of a server and private words in a text, each with some context."""
     patterns = [*(re.compile(re.escape(each)) for each in PLANTED), _KEY, _PRIVATE_WORD]
     places = [found for pattern in patterns for found in pattern.finditer(text)]
     return [text[max(0, found.start() - _CONTEXT) : found.end() + _CONTEXT] for found in places]
@@ -90,7 +90,7 @@ def watch_logs(file: Path) -> Iterator[LogWatch]:
     call_handlers = logging.Logger.callHandlers
 
     def watch_record(logger: logging.Logger, record: logging.LogRecord) -> None:
-        # Here and not as a handler: a program replaces those, and some loggers do not hand on what they are told.
+        # Here and not as a handler: programs replace handlers, and some loggers do not propagate their records.
         watch.handle(record)
         call_handlers(logger, record)
 

@@ -1,4 +1,4 @@
-"""What tests read back, however much a fast machine has written."""
+"""A reader of whole conversations, for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PAGE = 5_000
 
 
 def all_messages(chat: Conversations, conversation_id: str) -> list[longmind.Message]:
-    """The whole conversation, oldest first."""
+    """Return the whole conversation, oldest first."""
     pages = [chat.get_raw_turns(conversation_id, limit=_PAGE)]
     while pages[-1]:
         pages.append(chat.get_raw_turns(conversation_id, limit=_PAGE, before=pages[-1][0].sequence))

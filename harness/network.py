@@ -1,4 +1,4 @@
-"""Keeps Python code from reaching anything beyond this machine."""
+"""A guard that keeps Python code from connecting beyond this machine."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from unittest.mock import patch
 
 
 class NetworkForbidden(RuntimeError):
-    """A connection beyond this machine was tried."""
+    """A connection beyond this machine was attempted."""
 
     def __init__(self, address: object) -> None:
-        super().__init__(f"Tests may not use the network, and something tried to connect to {address!r}.")
+        super().__init__(f"Tests may not use the network, but a connection to {address!r} was attempted.")
 
 
 @contextmanager
 def loopback_only() -> Iterator[None]:
-    """While this lasts, sockets connect to unix sockets and loopback addresses and raise for all others."""
+    """A block in which sockets connect to unix sockets and loopback addresses, and raise for all others."""
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
     def connect_to_loopback(self: socket.socket, address: Any) -> None:

@@ -19,11 +19,11 @@ BY_PATH = {operation.path: operation for operation in OPERATIONS}
 ROUTES = {route.operation.path: route for route in make_routes()}
 
 Call = Callable[[Operation, dict[str, Any]], Any]
-"""Has an operation done with some arguments, in whichever way, and gives its answer."""
+"""Carries out an operation with arguments and returns its answer."""
 
 
 class HttpAnswer(Protocol):
-    """What came back for a request."""
+    """The answer to a request."""
 
     @property
     def status(self) -> int: ...
@@ -34,17 +34,17 @@ class HttpAnswer(Protocol):
 
 
 class RequestSender(Protocol):
-    """Somebody who sends requests."""
+    """A client that sends requests."""
 
     def ask(self, method: str, path: str, body: Any = None) -> HttpAnswer: ...
 
 
 class RequestRefused(Exception):
-    """A request was."""
+    """A request was refused."""
 
 
 def make_direct_call(context: longmind.Context) -> Call:
-    """Operations as a program in the same process calls them."""
+    """Return a `Call` that calls operations as methods of a context."""
 
     def call(operation: Operation, given: dict[str, Any]) -> Any:
         return getattr(getattr(context, operation.service), operation.name)(**given)
@@ -53,7 +53,7 @@ def make_direct_call(context: longmind.Context) -> Call:
 
 
 def make_http_call(client: RequestSender) -> Call:
-    """The same as requests, each put together from its route."""
+    """Return a `Call` that sends operations as requests, each built from its route."""
 
     def call(operation: Operation, given: dict[str, Any]) -> Any:
         route = ROUTES[operation.path]

@@ -27,13 +27,13 @@ from psycopg import sql
 from harness.log_watch import DATABASE_PASSWORD
 
 DEFAULT_PORT = 5432
-# Not those that a system gives to whoever connects: one of them might be taken before it is listened on.
+# Not the ephemeral ports of outgoing connections, which might be taken before a server listens.
 _PORTS = range(15_000, 32_768)
 # The kernel allows 107 bytes on Linux and 103 on macOS.
 SOCKET_PATH_LIMIT = 100
 
 _TRIES = 10
-"""How often a database that somebody still uses is copied or dropped in vain, before that is an error."""
+"""Attempts to copy or drop a database that is still in use before this is an error."""
 
 SETTINGS = {
     # Durability is part of what is tested, so fsync stays on.
@@ -51,25 +51,25 @@ class PostgresFailed(RuntimeError):
 
 
 class Machine(Protocol):
-    """Where a server is to run, when that is not the network of the process that starts it."""
+    """Another network namespace in which a server runs."""
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """What a command begins with that is to run there."""
+        """Return the prefix of a command that runs there."""
 
     @property
     def address(self) -> str: ...
 
     @property
     def subnet(self) -> str:
-        """From where it may be used, with the password."""
+        """Return the addresses that may connect, with the password."""
 
 
 class PostgresServer:
     """One PostgreSQL server in a temporary folder of its own, running from construction until `stop`.
 
-    With `kept` it is in that folder instead, which stays: the next server there finds what this one has stored. With
-    `within` its folder is in one with a short name that everybody may enter, if it is to be on a certain disk.
+    With `kept` it uses that folder instead, which stays: the next server there finds the stored data. With `within` its
+    folder is created in one with a short name that everyone may enter, to choose the disk.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class PostgresServer:
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database, if it is there, and end whatever is still connected to it."""
+        """Remove a database if it exists, and end its connections."""
         self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def restart(self, mode: StopMode = "fast") -> None:
@@ -147,7 +147,7 @@ class PostgresServer:
 
     def stop(self) -> None:
         """End the server and remove its folder, unless it is kept; nothing happens if that is already done."""
-        # Said in words as well, since a process forked from this one may hold the keeper's input open.
+        # An explicit order too, since a process forked from this one may hold the keeper's input open.
         with suppress(BrokenPipeError, ValueError):
             self._tell("stop")
         self._keeper.communicate()
@@ -198,7 +198,7 @@ class PostgresServer:
 
 
 def as_role(url: str, role: str) -> str:
-    """The address of the same database for another role, which gives no password."""
+    """Return the address of the same database for another role, without a password."""
     return re.sub(r"//[^@/]+@", f"//{role}@", url, count=1)
 
 

@@ -1,4 +1,4 @@
-"""The schema of a PostgreSQL database as it says itself, told so that two of them can be compared."""
+"""The schema of a PostgreSQL database according to its catalogs, in a comparable form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import psycopg
 
-# Columns are told by name and not by place: one that was added later stands at the end.
+# Columns are listed by name and not by place: one that was added later stands at the end.
 _PARTS = {
     "columns": """
         SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name, is_identity,
@@ -34,7 +34,7 @@ _PARTS = {
 
 
 def postgres_schema(url: str, further: Mapping[str, str]) -> dict[str, list[str]]:
-    """All that makes up the schema, by its parts, with the answers to further queries."""
+    """Return everything that makes up the schema, by its parts, with the answers to further queries."""
     with psycopg.connect(url) as connection:
         return {
             part: sorted(map(repr, connection.execute(query.encode()))) for part, query in {**_PARTS, **further}.items()

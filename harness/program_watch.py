@@ -1,4 +1,4 @@
-"""Reads along what programs write that this process starts: what they complain of, and what they answer."""
+"""A watch on the output of programs that this process starts: their complaints and their answers."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, Protocol
 from unittest.mock import patch
 
 SERVICES = ("serve", "worker")
-"""Commands whose standard output is no answer that somebody has asked for, and has no key or word in it."""
+"""Commands whose standard output is not an answer to a request, and holds no key or private word."""
 
 
 class Listener(Protocol):
     def note(self, text: str) -> None:
-        """Hear a text that has no secret of any kind in it."""
+        """Note a text that must hold no secret of any kind."""
 
     def note_answer(self, text: str) -> None:
-        """Hear an answer: a new key may be in it, or what a user said, since somebody has asked for that."""
+        """Note an answer to a request, which may hold a new key or a user's words."""
 
 
 Hear = Callable[[str], None]
 
 
 class Pipe:
-    """A pipe from a program. Whatever is read from it is heard."""
+    """A pipe from a program that passes everything that is read to a listener."""
 
     def __init__(self, pipe: Any, hear: Hear) -> None:
         self._pipe = pipe
@@ -56,9 +56,9 @@ class Pipe:
 
 @contextmanager
 def watch_programs(listener: Listener) -> Iterator[None]:
-    """While this lasts, standard output and standard error of new programs are heard, be they pipes or files.
+    """A block in which the standard output and error of new programs are heard, from pipes or files.
 
-    What they inherit is not: it is where this process itself writes.
+    Inherited streams are not heard, since this process itself writes to them.
     """
     popen = subprocess.Popen
     start, wait, communicate = popen.__init__, popen.wait, popen.communicate

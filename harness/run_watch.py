@@ -1,4 +1,4 @@
-"""Hands to a log watch what only pytest knows: the output of tests and of programs that share it, and warnings."""
+"""A log watch for output that only pytest has: of tests, of programs that share it, and warnings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.log_watch import LogWatch, secrets_in
 
 
 class RunWatch:
-    """A plugin of pytest, from when it is registered until the run ends."""
+    """A plugin of pytest that is active from its registration until the run ends."""
 
     def __init__(self, watch: LogWatch) -> None:
         self._watch = watch
@@ -30,7 +30,7 @@ class RunWatch:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         # The warnings of the last test come when all fixtures are gone, and with them the watch.
         if self._late:
-            print(f"\n{len(self._late)} secrets were told at the end of the run: {self._late[:5]}")
+            print(f"\n{len(self._late)} secrets were printed at the end of the run: {self._late[:5]}")
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _hear(self, text: str) -> None:

@@ -1,1 +1,1 @@
-"""Attacks on a running Longmind, on purpose: kills, lost power, full disks, cut networks, hostile input, size."""
+"""Deliberate attacks on a running Longmind: kills, lost power, full disks, cut networks, hostile input, size."""

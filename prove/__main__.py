@@ -30,10 +30,8 @@ MODULES = (
     "upgrades",
 )
 
-NOTHING = "nothing could be tried, so nothing was shown"
-EXIT_CODES = (
-    "It ends with 0 when all that was tried held, with 1 when something did not, with 3 when nothing was tried."
-)
+NOTHING = "nothing could be tried, so nothing was proved"
+EXIT_CODES = "The exit code is 0 if every tested claim held, 1 if one failed, 3 if none could be tested."
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     results = {}
     for section in sections:
         results[section.name] = _run(section, options)
-        # Written after each section, so that what was shown stays when a later one is interrupted.
+        # Written after each section, so that an interrupt loses no earlier result.
         report.save(options.json, results, MODULES)
     if options.report is not None:
         options.report.write_text(report.format_page(report.read(options.json)), "utf-8")
@@ -50,54 +48,56 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _end(results: Mapping[str, report.Result]) -> int:
-    """Say in a line what came of it; the answer is the exit code."""
+    """Print one line about the outcome and return the exit code."""
     failed = [name for name, result in results.items() if not report.has_passed(result)]
     tried = sum(map(report.count_tried, results.values()))
     skipped = sum(check["skipped"] for result in results.values() for check in result["checks"])
-    said = f"failed: {', '.join(failed)}" if failed else "everything that was tried held" if tried else NOTHING
+    said = f"failed: {', '.join(failed)}" if failed else "every tested claim held" if tried else NOTHING
     print(f"\n{said}{f'; {skipped} skipped' if skipped else ''}")
     return 1 if failed else 0 if tried else 3
 
 
 def _read(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev prove", description=__doc__, epilog=EXIT_CODES)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of: {', '.join(MODULES)}; else all")
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of: {', '.join(MODULES)}; all by default")
     parser.add_argument("--engine", choices=ENGINES, help="only this engine")
+    parser.add_argument("--seconds", type=_seconds, help="approximate limit for each section; each has its own default")
+    parser.add_argument("--full", action="store_true", help="continue until every claimed count is reached")
     parser.add_argument(
-        "--seconds", type=_seconds, help="about how long each section may take; each has its own default"
+        "--without",
+        action="append",
+        default=[],
+        metavar="PROGRAM",
+        help="act as if this program were not installed, such as strace",
     )
-    parser.add_argument("--full", action="store_true", help="reach every count that is claimed, however long it takes")
-    parser.add_argument(
-        "--without", action="append", default=[], metavar="PROGRAM", help="do as if this were not installed: strace"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="what chooses the points of attack; the default is 1")
-    parser.add_argument("--json", type=Path, default=report.RESULTS, help="where results are kept")
-    parser.add_argument("--report", type=Path, help="also write the readable report to this file")
+    parser.add_argument("--seed", type=int, default=1, help="seed for the points of attack; the default is 1")
+    parser.add_argument("--json", type=Path, default=report.RESULTS, help="file for the results")
+    parser.add_argument("--report", type=Path, help="also write a readable report to this file")
     options = parser.parse_args(arguments)
     for name in options.sections:
         if name not in MODULES:
-            parser.error(f"there is no section called {name}; there are: {', '.join(MODULES)}")
+            parser.error(f"unknown section {name}; the sections are: {', '.join(MODULES)}")
     options.sections = list(dict.fromkeys(options.sections))
-    # Known before minutes of attacks, and not after them.
+    # Checked before minutes of attacks, and not after them.
     for option, path in (("--json", options.json), ("--report", options.report)):
         if path is not None and (why := _unwritable(path)):
             parser.error(f"argument {option}: {path} cannot be written: {why}")
     try:
         report.read(options.json)
     except ValueError as error:
-        parser.error(f"argument --json: {options.json} is there and holds no results: {error}")
+        parser.error(f"argument --json: {options.json} exists but holds no results: {error}")
     return options
 
 
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time that a section could take")
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
     return seconds
 
 
 def _unwritable(path: Path) -> str | None:
-    """Why a file cannot be written; None when it can."""
+    """Return why a file cannot be written; None when it can."""
     there = path.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +132,7 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
                 checks.append(check)
                 print(report.format_line(check), flush=True)
         except Exception:
-            # An attack that breaks the attacker proves nothing, and the other sections still can.
+            # A section that breaks proves nothing, but the other sections can still run.
             traceback.print_exc()
             checks.append(Check("the section runs to its end", passed=False, detail=traceback.format_exc(limit=-3)))
             print(report.format_line(checks[-1]), flush=True)
@@ -153,11 +153,11 @@ def _run(section: Section, options: argparse.Namespace) -> report.Result:
 
 
 if __name__ == "__main__":
-    # As Ctrl-C does: what was started and set up is ended and removed on the way out.
+    # As with Ctrl-C, so that every process is ended and every folder removed on the way out.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        print("\ninterrupted; what the sections before this one have shown is kept", file=sys.stderr)
+        print("\ninterrupted; the results of the finished sections are stored", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)

@@ -1,6 +1,7 @@
 """A mixed workload, one operation at a time: talk, atoms, blocks, tools, events, jobs, extraction, erasure.
 
-What must be true afterwards is told from what was given, and not from what Longmind has answered: of that only the ids
+are taken.
+The expected state comes from the arguments and not from the answers of Longmind, which provide the ids alone.
 are taken.
 """
 
@@ -15,24 +16,24 @@ import longmind
 from prove.world import ADA, BOB, World, context_of
 
 LOOK = "look"
-"""A kind of job that only tells what it has seen."""
+"""A kind of job that returns its payload."""
 _MOST_STORED = 15
-"""Of what an agent stores, that is; a session has a limit to it."""
+"""Entries that an agent stores; a session has a limit."""
 _PLACES = ("Graz", "Turin", "Oslo", "Porto", "Lviv", "Cork")
 
 
 @dataclass
 class CompletedOperation:
-    """What an operation did: what must be true from now on."""
+    """An operation that was done, and what must be true from now on."""
 
     name: str
     world: World = field(default_factory=dict)
     at_once: bool = True
-    """Whether it is one transaction, so that nothing in between may ever be seen."""
+    """True if it is one transaction, so that no state in between may ever be seen."""
 
 
 class MixedWork:
-    """Operations of two users on one engine, drawn by chance. What it has made is kept, so that it can go on."""
+    """Random operations of two users on one engine; it knows its data, so that it can continue on another engine."""
 
     def __init__(self, engine: longmind.Engine, dice: random.Random, *, length: int = 40) -> None:
         self._dice = dice
@@ -40,7 +41,8 @@ class MixedWork:
         self._number = 0
         self.go_on(engine)
         self._space = self.ada.memory.create_memory_space("daily")
-        # What is said is learnt from when a conversation is closed and the jobs are done, in a space of its own: what
+        # is written to the other is then known beforehand.
+        # Facts from closed conversations go to a separate space, so that the content of the other one is predictable.
         # is written to the other is then known beforehand.
         learnt = self.ada.memory.create_memory_space("learnt")
         self.ada.memory.create_binding({"namespace": "chat", "userId": ADA}, [learnt.id])
@@ -48,7 +50,7 @@ class MixedWork:
         self._conversation: str | None = None
         self._title = ""
         self._atoms: list[tuple[str, str]] = []
-        """The ids of those that are in force, each with its text."""
+        """The ids of the valid atoms, each with its text."""
         self._jobs: list[str] = []
         self._stored = 0
 
@@ -57,11 +59,11 @@ class MixedWork:
         self.engine, self.ada = engine, context_of(engine, ADA)
 
     def doubt(self) -> None:
-        """Leave all that the last operation may have changed, or not, to itself."""
+        """Leave alone everything that the last operation may have changed."""
         self._conversation, self._atoms, self._jobs = None, [], []
 
     def do(self) -> CompletedOperation:
-        """Do the next operation. When it fails, what was there before is there still."""
+        """Carry out the next operation. When it fails, the earlier state still holds."""
         self._number += 1
         if self._conversation is None:
             return self._create()
@@ -83,7 +85,7 @@ class MixedWork:
         return chosen()
 
     def erase(self) -> CompletedOperation:
-        """Give the second user something, and erase him."""
+        """Create data of the second user, and erase it."""
         bob = context_of(self.engine, BOB)
         made = bob.conversations.create_conversation("chat", title=self._text())
         bob.conversations.append_user_message(made.id, self._text())
@@ -95,7 +97,7 @@ class MixedWork:
 
     def _text(self) -> str:
         said = f"I moved to {self._dice.choice(_PLACES)} for work number {self._number}. "
-        # Not a single letter over and over: a database would make that small.
+        # Random digits, since a database would compress a repeated letter.
         return said + self._dice.randbytes(max(0, self._length - len(said)) // 2).hex()
 
     @property
@@ -181,7 +183,7 @@ class MixedWork:
     def _work(self) -> CompletedOperation:
         self.engine.register_job(LOOK, lambda run: {"seen": run.job.payload["text"]})
         self.engine.work()
-        # One whose end could not be written is still leased, and done again when the lease is over.
+        # A job whose end could not be written is still leased, and runs again when the lease is over.
         left = [id for id in self._jobs if (job := self.ada.jobs.get_job(id)) and job.status == "running"]
         done = {f"{ADA} job {id}": "succeeded" for id in self._jobs if id not in left}
         self._jobs = left

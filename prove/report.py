@@ -1,4 +1,4 @@
-"""The results of the proof: kept as JSON section by section, printed as lines, told as a page."""
+"""The results of the proof: stored as JSON by section, printed as lines, formatted as a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read(path: Path) -> dict[str, Result]:
 
 
 def save(path: Path, results: Mapping[str, Result], order: Sequence[str]) -> None:
-    """Put the sections that were run in the place of their earlier results; the others stay as they were."""
+    """Replace the earlier results of the sections that were run; the others stay as they were."""
     kept = {**read(path), **results}
     write_json(path, {name: kept[name] for name in sorted(kept, key=lambda name: (*order, name).index(name))})
 
@@ -31,7 +31,7 @@ def has_passed(result: Result) -> bool:
 
 
 def count_tried(result: Result) -> int:
-    """How many claims were put to the test."""
+    """Return the number of claims that were tested."""
     return sum(_verdict(check) in ("held", "FAILED") for check in result["checks"])
 
 
@@ -82,7 +82,7 @@ def _section_row(name: str, result: Result) -> str:
 
 
 def _options(result: Result) -> str:
-    """What was asked for beside the section: with less than is usual, less was shown."""
+    """Return the options of a run besides its section, since a restricted run proves less."""
     # Results that were kept by an earlier version do not say all of it.
     engines, limit = result.get("engines", ENGINES), result.get("limit")
     options = [f"--engine {engines[0]}"] if len(engines) < len(ENGINES) else []

@@ -1,4 +1,4 @@
-"""What every section of the proof is made of: checks that hold or do not, figures, and an end to its time."""
+"""The parts of every section of the proof: checks with verdicts and figures, and a plan with a time limit."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ ENGINES = ("sqlite", "postgresql")
 
 @dataclass(frozen=True)
 class Check:
-    """One claim that was put to the test. `figures` are what was counted or measured on the way."""
+    """One claim that was tested, with the `figures` that were counted or measured."""
 
     claim: str
     passed: bool
     figures: dict[str, Any] = field(default_factory=dict)
     detail: str = ""
-    """What was seen instead, when the claim did not hold; or why it could not be tried."""
+    """The evidence against the claim, or the reason why it could not be tried."""
     skipped: bool = False
-    """It could not be tried on this machine. It counts neither as passed nor as failed, and the report says so."""
+    """True if it could not be tried on this machine; it counts neither as passed nor as failed."""
     measured: bool = False
-    """Nothing is claimed and nothing can fail: the figures are told as they are."""
+    """True if nothing is claimed and the figures are reported as they are."""
 
 
 def skip_check(claim: str, why: str) -> Check:
@@ -32,12 +32,12 @@ def skip_check(claim: str, why: str) -> Check:
 
 
 def report_figures(what: str, figures: dict[str, Any]) -> Check:
-    """Figures that are told beside the claims."""
+    """Return a check that reports figures and claims nothing."""
     return Check(what, passed=True, figures=figures, measured=True)
 
 
 def judge_claim(claim: str, tried: int, wrong: Sequence[str], figures: dict[str, Any] | None = None) -> Check:
-    """A claim that holds when something was tried and nothing is wrong. Where nothing was tried, nothing is shown."""
+    """Return a claim that holds if something was tried and nothing is wrong; skip it if nothing was tried."""
     if not tried and not wrong:
         return skip_check(claim, "nothing was tried, since the time was over before")
     return Check(claim, not wrong, figures or {}, "; ".join(wrong[:10]))
@@ -45,26 +45,26 @@ def judge_claim(claim: str, tried: int, wrong: Sequence[str], figures: dict[str,
 
 @dataclass(frozen=True)
 class Plan:
-    """How a section is to be run."""
+    """The conditions of a run: its time, seed, engines and folder."""
 
     seconds: float
-    """About how long it may take. A section that counts something stops at its count or at this, and says which."""
+    """The approximate limit of time. A section with a count stops at the count or at this limit, and says which."""
     seed: int
     engines: tuple[str, ...]
     folder: Path
     """An empty folder that is removed afterwards."""
     full: bool = False
-    """Whether the counts that are claimed have to be reached, however long that takes."""
+    """True if the claimed counts have to be reached, however long that takes."""
     without: tuple[str, ...] = ()
-    """Programs that are not to be used, though they may be installed."""
+    """Programs that must not be used even if they are installed."""
     began: float = field(default_factory=time.monotonic)
 
     def seconds_left(self) -> float:
-        """The seconds that are left; without end when the counts have to be reached."""
+        """Return the seconds that are left; infinite when the counts have to be reached."""
         return float("inf") if self.full else self.began + self.seconds - time.monotonic()
 
     def dice(self, name: str) -> random.Random:
-        """Random numbers of its own for each part, so that one part's draws do not shift another's."""
+        """Return separate random numbers for each part, so that one part's draws do not shift another's."""
         return random.Random(f"{self.seed} {name}")
 
 
@@ -75,5 +75,5 @@ class Section:
     name: str
     title: str
     seconds: float
-    """What a plain run takes at most, about."""
+    """The approximate seconds of a plain run at most."""
     run: Callable[[Plan], Iterator[Check]]

@@ -1,7 +1,7 @@
-"""What must be true of a memory after some operations, as the public interface tells it: the independent side.
+"""The expected state of a memory after some operations, in terms of the public interface.
 
-A world is a plain dictionary from questions to answers. Whoever works notes the answers that must be given from now on;
-whoever checks asks the questions anew.
+A world is a plain dictionary from questions to answers. A workload notes the answers that must be given from now on,
+and a checker asks the questions again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def context_of(engine: longmind.Engine, user: str) -> longmind.Context:
 
 
 def answers(engine: longmind.Engine, questions: Iterable[str]) -> World:
-    """What an engine says to each question."""
+    """Return an engine's answer to each question."""
     return {question: _answer(engine, *question.split(" ")) for question in questions}
 
 
 def differences(engine: longmind.Engine, world: Mapping[str, Any]) -> list[str]:
-    """In what an engine differs from a world."""
+    """Return the differences between an engine's answers and a world."""
     told = answers(engine, world)
     return [
         f"{question}: {told[question]!r} instead of {expected!r}"
@@ -60,4 +60,4 @@ def _answer(engine: longmind.Engine, user: str, what: str, id: str) -> Any:
         case "conversations":
             return len(ctx.conversations.list_conversations(limit=1000))
         case _:
-            raise ValueError(f"Nobody knows what {what} is.")
+            raise ValueError(f"{what} is not a known kind of question.")

@@ -1,7 +1,7 @@
-"""Sixteen clients over four processes fight over the same things; is each answer one that a single client could get?
+"""Sixteen clients in four processes contend for the same objects; a single client must explain every answer.
 
-No kept Python library checks histories for linearizability, so the search is our own (`linearizable.py`), with tests
-that plant bugs and compare it with trying every order.
+No maintained Python library checks histories for linearizability, so `linearizable.py` searches by itself; its tests
+plant bugs and compare it with trying every order.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from prove.section import Check, Plan, Section, judge_claim, skip_check
 
 ROUND_SECONDS = 4.0
 MOST_UNDECIDED = 0.05
-"""The share of histories that may be too tangled to tell whether they are linearizable."""
+"""The share of histories that may be too tangled for a verdict."""
 GOAL = {"operations": 20_000, "kills": 50}
-"""What a full run reaches on each engine."""
+"""The counts that a full run reaches on each engine."""
 _AT_ONCE = PROCESSES * CLIENTS // 2
-"""So many have to be at the same object at the same time, or little was tried."""
+"""The least number of clients that must use one object at the same time for the attack to count."""
 
 
 @dataclass
 class ConcurrencyTally:
-    """What all rounds on one engine came to."""
+    """The sum of all rounds on one engine."""
 
     kinds: dict[str, KindOutcome] = field(default_factory=lambda: {kind: KindOutcome() for kind in KINDS})
     rounds: int = 0

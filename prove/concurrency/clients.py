@@ -1,4 +1,4 @@
-"""Real processes with several clients each, who fight over the same objects until their time is up."""
+"""Processes with several clients each, which contend for the same objects until their time is up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLIENTS = 4
 """In each process: sixteen in all, on one engine for each process."""
 END = "the end of a round"
 _SLICE_SECONDS = 0.25
-"""For so long all are at the same kind of object, so that they get into each other's way."""
+"""Seconds that all clients spend on the same kind of object, so that they contend for it."""
 _PATIENCE_SECONDS = 1.0
 
 Objects = Mapping[str, list[str]]
@@ -42,8 +42,8 @@ def prepare_objects(url: str) -> dict[str, list[str]]:
 
 
 def play(line: Line, url: str, folder: Path, process: str, objects: Objects, seed: int) -> None:
-    """What a process does: its clients play till the end, and beside them somebody follows the changes."""
-    # It is told that connections were cut, which is what is meant to happen.
+    """Run the clients of one process until the end, while a follower reads the changes."""
+    # The driver reports the connections that the attack cuts on purpose.
     logging.getLogger("psycopg").setLevel(logging.CRITICAL)
 
     broken = threading.Event()
@@ -64,7 +64,7 @@ def play(line: Line, url: str, folder: Path, process: str, objects: Objects, see
 
 
 def look_at_all(url: str, folder: Path, objects: Objects, name: str) -> None:
-    """Read every object when all are done, and say to the followers that there is no more."""
+    """Read every object after the round, and tell the followers that it is over."""
     with open_engine(url) as engine:
         player = Player(RecordingClient(name, folder), engine, random.Random(0), {})
         for kind, names in objects.items():

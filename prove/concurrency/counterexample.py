@@ -1,4 +1,4 @@
-"""The smallest part of a history that shows that it cannot have come about, for somebody to read."""
+"""The smallest part of a history that proves it impossible, formatted for a person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prove.concurrency.history import Operation, format_operations
 from prove.concurrency.linearizable import Model, Undecided, is_linearizable
 
 _STEPS = 50_000
-"""A part that takes longer to judge is kept whole: it explains as much, in more lines."""
+"""Search steps after which a part is kept whole: it explains as much, in more lines."""
 
 
 def find_smallest(model: Model, operations: Sequence[Operation]) -> list[Operation]:
@@ -40,7 +40,7 @@ def explain_smallest(model: Model, operations: Sequence[Operation]) -> str:
 
 
 def _cut(model: Model, operations: Sequence[Operation]) -> list[Operation]:
-    """What had happened when the first answer came that no order explains."""
+    """Return the operations up to the first answer that no order explains."""
     ends = sorted(operation.returned for operation in operations if operation.returned is not None)
     low, high = 0, len(ends) - 1
     while low < high:
@@ -61,7 +61,7 @@ def _cut_after(operations: Sequence[Operation], end: int) -> list[Operation]:
 
 
 def _forget_answers(model: Model, operations: list[Operation], places: range) -> list[Operation]:
-    """Without some answers; of what changes nothing, nothing is left then."""
+    """Return the operations without some answers; reads without an answer are left out."""
     return [
         operation.forget_answer() if place in places else operation
         for place, operation in enumerate(operations)

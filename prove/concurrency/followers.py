@@ -1,4 +1,4 @@
-"""Whether all who follow the changes see one order, and whether that is an order in which things can have happened."""
+"""Comparison of followers: all must see one order of changes, and time must allow that order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Change = tuple[int, str, str | None, str]
 
 @dataclass(frozen=True)
 class FollowerReport:
-    """What the followers of a round have to say for themselves."""
+    """The changes that the followers of a round saw, and the first contradiction among them."""
 
     changes: int
     wrong: str = ""
 
 
 def read_changes(folder: Path) -> dict[str, list[Change]]:
-    """What each follower has seen, also those that were killed on the way."""
+    """Return the changes that each follower saw, including followers that were killed."""
     return {path.stem: _read(path) for path in sorted(folder.glob("*.changes"))}
 
 
@@ -32,7 +32,7 @@ def _read(path: Path) -> list[Change]:
 
 
 def compare_followers(seen: dict[str, list[Change]], operations: Sequence[Operation]) -> FollowerReport:
-    """`operations` are those on conversations, whose messages changes tell of."""
+    """Compare the followers with each other and with the operations on conversations, whose messages they report."""
     longest = max(seen.values(), key=len, default=[])
     cursors = [change[0] for change in longest]
     wrong = "" if cursors == sorted(set(cursors)) else "A follower saw changes out of the order of their cursors."
@@ -52,7 +52,7 @@ def _find_missing(changes: Sequence[Change], operations: Sequence[Operation]) ->
 
 
 def _find_disorder(changes: Sequence[Change], operations: Sequence[Operation]) -> str:
-    """What had returned before something else was called must stand before it."""
+    """Return a pair that is out of order: an operation that returned before another was called must precede it."""
     writers = {id: operation for operation in operations for id in _ids(operation)}
     latest: Operation | None = None
     for change in changes:
@@ -67,7 +67,7 @@ def _find_disorder(changes: Sequence[Change], operations: Sequence[Operation]) -
 
 
 def _ids(operation: Operation) -> list[str]:
-    """The message that an operation has made, if it has told one."""
+    """Return the id of the message that an operation created, if its answer named one."""
     if operation.name not in ("say", "turn", "ask") or not operation.known:
         return []
     outcome, answer = operation.answer

@@ -1,4 +1,4 @@
-"""What clients did and were told, with the time before and after: written down so that a killed client's words stay.
+"""Calls of clients and their answers with both times, in files that survive the kill of a client.
 
 The clock is the machine's monotonic one, which all processes share: an operation that had returned before another was
 called has a smaller number.
@@ -32,7 +32,7 @@ class Operation:
     answer: Any
     called: int
     returned: int | None
-    """None when nobody knows what came of it: it may have been done at any time since it was called, or never."""
+    """None while the outcome is unknown: it may have happened at any time since the call, or never."""
 
     @property
     def known(self) -> bool:
@@ -40,19 +40,19 @@ class Operation:
 
     @property
     def refusal(self) -> str | None:
-        """The word by which it was refused, if it was: then it has changed nothing."""
+        """The word of a refusal, which changed nothing; None if the operation was not refused."""
         word = self.answer[0] if isinstance(self.answer, tuple) and self.answer else self.answer
         if word is False:
             return "no"
         return word if isinstance(word, str) and word in _REFUSALS else None
 
     def forget_answer(self) -> Operation:
-        """The same, as if nobody had heard what came of it."""
+        """Return a copy of the operation with an unknown outcome."""
         return replace(self, answer=None, returned=None)
 
 
 class RecordingClient:
-    """Does things and writes them down, each before it is done and once it is known what came of it."""
+    """A client that writes each operation to its file before the call, and again with the answer."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -61,12 +61,12 @@ class RecordingClient:
         self._file = os.open(folder / f"{name}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def fresh(self) -> str:
-        """A word that nobody else says."""
+        """Return a word that no other client uses."""
         self._numbers += 1
         return f"{self.name}.{self._numbers}"
 
     def do(self, key: str, name: str, given: Any, act: Callable[[], Any]) -> Any:
-        """Do something and give what it gave; None, and nothing written, when the database did not answer."""
+        """Carry out an operation and return its answer; None, and write no answer, if the database did not answer."""
         number = self.call(key, name, given)
         try:
             answer = act()
@@ -91,7 +91,7 @@ class RecordingClient:
 
 
 def read_history(folder: Path) -> list[Operation]:
-    """Everything that was written down, in the order in which it was called."""
+    """Return all operations in the files of a folder, in the order of their calls."""
     found = [operation for path in sorted(folder.glob("*.jsonl")) for operation in _read(path)]
     return sorted(found, key=lambda operation: operation.called)
 
@@ -104,7 +104,7 @@ def group_by_object(operations: Iterable[Operation]) -> dict[str, list[Operation
 
 
 def format_operations(operations: Iterable[Operation]) -> str:
-    """Operations as lines to read, in milliseconds since the first of them."""
+    """Return operations as readable lines, timed in milliseconds since the first of them."""
     ordered = sorted(operations, key=lambda operation: operation.called)
     return "\n".join(_line(operation, ordered[0].called) for operation in ordered)
 
@@ -112,7 +112,7 @@ def format_operations(operations: Iterable[Operation]) -> str:
 def _line(operation: Operation, begin: int) -> str:
     called = (operation.called - begin) / 1e6
     returned = "      ?" if operation.returned is None else f"{(operation.returned - begin) / 1e6:7.2f}"
-    answer = f"→ {_short(operation.answer)}" if operation.known else "→ nobody knows"
+    answer = f"→ {_short(operation.answer)}" if operation.known else "→ unknown"
     return f"{called:7.2f} to {returned} ms  {operation.client}: {operation.name} {_short(operation.given)} {answer}"
 
 

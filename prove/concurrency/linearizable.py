@@ -1,9 +1,9 @@
-"""Whether a history could have come from one thing done after another: the search of Wing and Gong, as Lowe made it.
+"""Check of linearizability: the search of Wing and Gong, as improved by Lowe.
 
-An order is looked for in which each operation stands between its call and its return and each answer is the one that
-an object used by nobody else would have given. The search goes back where an answer does not fit, and never tries the
-same set of operations with the same state twice. An operation of which nobody knows what came of it may stand anywhere
-after its call, or be left out.
+The search looks for an order in which each operation stands between its call and its return, and each answer is the
+one that an object with a single client would have given. It goes back where an answer does not fit, and never tries
+the same set of operations with the same state twice. An operation with an unknown outcome may stand anywhere after its
+call, or be left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Model(Protocol):
         """The names of the operations that change nothing."""
 
     def step(self, state: Any, operation: Operation) -> State | Impossible:
-        """The state afterwards. For an operation whose answer is not known: that after it has been done."""
+        """Return the state after an operation; if its answer is unknown, the state after it was done."""
 
 
 class Undecided(Exception):
@@ -70,7 +70,7 @@ class _CallList:
         self.back = {number: place for place, (_, kind, number) in enumerate(events, 1) if kind == 1}
 
     def next_ones(self) -> list[int]:
-        """What may be done next: all that was called before anything returns. Those with an answer go first."""
+        """Return the operations that may come next: all called before anything returns, those with an answer first."""
         known: list[int] = []
         unknown: list[int] = []
         place = self.following[_HEAD]
@@ -95,7 +95,7 @@ class _CallList:
 
 
 def is_linearizable(model: Model, operations: Sequence[Operation], most_steps: int = MOST_STEPS) -> bool:
-    """Whether there is an order that explains every answer. `operations` are those on one object."""
+    """Return whether some order explains every answer of the `operations`, all of which concern one object."""
     places = _CallList(operations)
     left = len(places.back)
     state: State = model.initial
@@ -128,9 +128,9 @@ def is_linearizable(model: Model, operations: Sequence[Operation], most_steps: i
 
 
 def _steps(model: Model, operations: Sequence[Operation], places: _CallList, state: State) -> Iterator[_Step]:
-    """What can be done next. If something fits that never changes anything, that, and nothing else is tried.
+    """Return the possible next steps: a fitting operation that changes nothing is taken alone.
 
-    In an order in which it stands later it could stand here as well.
+    In every order in which it stands later, it could stand here as well.
     """
     steps: list[_Step] = []
     for number in places.next_ones():

@@ -1,4 +1,4 @@
-"""One round: sixteen clients over four processes, some of which are killed or cut off, and what is made of it."""
+"""One round: sixteen clients in four processes, some of them killed or cut off, and the verdict on their answers."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _LAST = "the last"
 
 @dataclass(frozen=True)
 class RoundAttack:
-    """What is done to the clients while they play."""
+    """The attack on the clients while they play."""
 
     seconds: float
     kills: int = 0
     cuts: int = 0
-    """How often connections to PostgreSQL are ended by the server."""
+    """The number of times that the server ends connections to PostgreSQL."""
 
 
 @dataclass
 class RoundResult:
-    """What came of a round, and of the attack on it."""
+    """The verdicts of a round, and the effects of the attack."""
 
     judged: dict[str, KindOutcome]
     seen: FollowerReport
     kills: int = 0
-    """Of processes that were still playing."""
+    """Kills of processes that were still playing."""
     cut: int = 0
     """Connections that were ended."""
 
@@ -55,7 +55,7 @@ class RoundResult:
 
 @dataclass
 class KindOutcome:
-    """What was seen of one kind of object."""
+    """Counts and contradictions for one kind of object."""
 
     operations: int = 0
     objects: int = 0
@@ -63,7 +63,7 @@ class KindOutcome:
     most_at_once: int = 0
     answers: Counter[str] = field(default_factory=Counter)
     undecided: list[str] = field(default_factory=list)
-    """Of histories that are too tangled to find out in so many steps."""
+    """Messages about histories that are too tangled to decide within the limit of steps."""
     wrong: list[str] = field(default_factory=list)
 
     def add(self, other: KindOutcome) -> None:
@@ -113,7 +113,7 @@ def play_round(url: str, folder: Path, attack: RoundAttack, dice: random.Random)
         for child in playing:
             child.result()
     history = read_history(folder)
-    # Nobody disturbs the last look, by which what became of everything is known.
+    # Nothing disturbs the last look, which settles every open outcome.
     assert all(operation.known for operation in history if operation.client == _LAST), "the last look had no answer"
     kinds = {name: kind for kind, names in objects.items() for name in names}
     judged = {kind: judge(kind, _select_kind(kind, kinds, history)) for kind in objects}
@@ -123,7 +123,7 @@ def play_round(url: str, folder: Path, attack: RoundAttack, dice: random.Random)
 
 
 def judge(kind: str, operations: list[Operation]) -> KindOutcome:
-    """Whether what clients did with objects of one kind can have come from one client after another."""
+    """Judge whether the operations on objects of one kind are linearizable."""
     model = KINDS[kind].model
     outcome = KindOutcome(
         operations=len(operations),
@@ -142,12 +142,12 @@ def judge(kind: str, operations: list[Operation]) -> KindOutcome:
 
 
 def _select_kind(kind: str, kinds: dict[str, str], history: list[Operation]) -> list[Operation]:
-    """An object's key holds the name that it was prepared with."""
+    """Return the operations on one kind of object; an object's key contains the name that it was prepared with."""
     return [each for each in history if any(kinds[name] == kind for name in kinds if name in each.key)]
 
 
 def _moments(attack: RoundAttack, dice: random.Random) -> Iterator[str]:
-    """Each attack, at its moment."""
+    """Yield each attack at its moment."""
     begin = time.monotonic()
     wanted = [*["kill"] * attack.kills, *["cut"] * attack.cuts]
     for at, what in sorted((dice.uniform(0.1, 0.9) * attack.seconds, what) for what in wanted):

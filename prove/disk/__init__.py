@@ -1,4 +1,4 @@
-"""Disks that are full, or gone read-only, in the middle of writes; and other limits that are in the way of writes."""
+"""Disks that fill up or turn read-only in the middle of writes, and other limits that stop writes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Part = tuple[str, Callable[[], Iterator[Check]]]
 
 
 def _make_breakable_part(name: str, part: Callable[[], Iterator[Check]]) -> Part:
-    """A part that takes a disk which can be broken off; it is skipped where there is none."""
+    """Return a part that needs a breakable disk, and skips itself where there is none."""
 
     def run() -> Iterator[Check]:
         why = small_disks.find_breakable_obstacle()

@@ -19,10 +19,10 @@ from prove.disk.small_disks import SmallDisk, breakable_disk, small_disk
 from prove.section import Check
 
 _LEFT = (0, 4096, 20_000, 100_000, 400_000)
-"""So many bytes are left free, so that different parts of a write find no room."""
+"""Bytes left free, varied so that different parts of a write find no room."""
 _SERVER_SECONDS = 10.0
 _TIMES_A_STORE = 10
-"""After so many times a store is begun anew: what is in it would itself fill a small disk in the end."""
+"""Cycles after which a new store is created: its content would fill a small disk in the end."""
 
 
 def full_sqlite(dice: random.Random, cycles: int, more: Callable[[], bool]) -> Iterator[Check]:
@@ -127,7 +127,7 @@ def _cycles(
         room.fill(leave=_LEFT[tried % len(_LEFT)])
         if not filling.work_until_failure(expected):
             filling.outcome.unclear.append("nothing failed on a full disk")
-        # A server that finds no room for its log stops as a whole; then there is nothing to be looked at meanwhile.
+        # A server without room for its log stops completely, so it cannot be checked while the disk is full.
         if server is None or answers(server):
             filling.look("full", can_write=False)
         told += _not_ready(filling.engine)

@@ -1,4 +1,4 @@
-"""Works on a disk that gets full again and again, and sees what an engine says, keeps, and does when there is room."""
+"""Workload on a disk that fills up repeatedly, with checks of errors, of the data, and of the recovery."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _MOST_OPERATIONS = 400
 _MORE_FAILURES = 5
 _TOOL_CODES = ("PLUGIN_UNAVAILABLE", "PLUGIN_TIMEOUT")
 _CHANGED = ("job", "conversation", "messages", "block", "atom")
-"""What is not only written once."""
+"""Kinds of data that are written more than once."""
 
 
 @dataclass
 class FullDiskOutcome:
-    """What came of it."""
+    """The outcome of a workload: what was done, what failed, and what was wrong."""
 
     done: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     unclear: list[str] = field(default_factory=list)
     """Errors that are not the ones expected, or do not say what to do."""
     changed: list[str] = field(default_factory=list)
-    """What is not as it was told, while the disk was full or afterwards."""
+    """Data that differs from what was acknowledged, while the disk was full or afterwards."""
     stuck: list[str] = field(default_factory=list)
-    """What did not work again when there was room."""
+    """Failures after there was room again."""
 
     @property
     def failures(self) -> int:
@@ -80,7 +80,7 @@ class FullDiskWork:
 
     @contextmanager
     def break_during(self, room: SmallDisk, seconds: float) -> Iterator[None]:
-        """Within so many seconds, and in the middle of whatever is being done then, the disk goes read-only."""
+        """Turn the disk read-only after some seconds, in the middle of an operation, while the block runs."""
         self._break = Break(room)
         timer = threading.Timer(seconds, self._break.strike)
         timer.start()
@@ -91,7 +91,7 @@ class FullDiskWork:
             self._break = None
 
     def look(self, when: str, *, can_write: bool = True) -> None:
-        """Compare all there is with what was told."""
+        """Compare the store with what was acknowledged."""
         # A call of a tool is audited, so that even one that only reads has to write.
         asked = {question: each for question, each in self.world.items() if can_write or " entry " not in question}
         self.outcome.changed += [f"{when}: {each}" for each in differences(self.engine, asked)]
@@ -126,7 +126,7 @@ class FullDiskWork:
         return True
 
     def _doubt(self) -> None:
-        """It may have been done, or not: what it can have changed is left alone from now on."""
+        """Stop checking everything that an operation with an unknown outcome may have changed."""
         self.work.doubt()
         self._forget(*_CHANGED)
 

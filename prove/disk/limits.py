@@ -109,7 +109,7 @@ def _open_files(_: Line, url: str) -> Said:
 
 
 def _first_free() -> int:
-    """The number that the next file would have: all below it are taken, however many are closed beyond it."""
+    """Return the number of the next file descriptor; all below it are taken."""
     number = os.open(os.devnull, os.O_RDONLY)
     os.close(number)
     return number

@@ -1,4 +1,4 @@
-"""What is large, or goes on by itself, on a disk that gets full meanwhile: imports, erasures, workers. Both engines."""
+"""Long work on a disk that fills up, on both engines: imports, erasures, workers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SmallDiskStore(NamedTuple):
     room: SmallDisk
     engine: longmind.Engine
     recover: Callable[[], object]
-    """Has a server that stopped for want of room run again."""
+    """Restarts a server that stopped for lack of room."""
 
     @contextmanager
     def full(self, leave: int = 0) -> Iterator[None]:
@@ -79,7 +79,7 @@ def check_workers(place: SmallDiskStore) -> Check:
         # What is left of the room is taken first: a job is smaller than most that is written.
         failed = filling.work_until_failure((StoreFull, StoreUnavailable))
         waiting = [id for id in jobs if _status(ada, id) == "queued"]
-        # Not known before, so that nobody has done one meanwhile.
+        # Registered only now, so that no job is done while the disk still has room.
         place.engine.register_job(_KIND, lambda run: {"done": run.job.payload["number"]})
         place.engine.start_workers(1)
         time.sleep(_MOMENT)
@@ -151,7 +151,7 @@ _TAKEN = "it was done though there is no room"
 
 
 def _check_refusal(call: Callable[[], object]) -> list[str]:
-    """What is wrong with how a call was refused."""
+    """Return the problems with how a call was refused."""
     try:
         call()
     except (StoreFull, StoreUnavailable) as error:

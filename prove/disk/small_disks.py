@@ -17,7 +17,7 @@ BALLAST = "ballast"
 
 
 def find_obstacle() -> str | None:
-    """What keeps this machine from giving us small disks; None when nothing does."""
+    """Return why this machine cannot mount small disks; None when it can."""
     if os.geteuid() != 0:
         return "only root may mount a small disk"
     if shutil.which("mount") is None:
@@ -31,7 +31,7 @@ def find_obstacle() -> str | None:
 
 
 def find_breakable_obstacle() -> str | None:
-    """What keeps this machine from giving us disks that break; None when nothing does."""
+    """Return why this machine cannot mount disks that break; None when it can."""
     if shutil.which("mkfs.ext4") is None:
         return "the command mkfs.ext4 is not there"
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +55,7 @@ class SmallDisk:
         return found.f_bavail * found.f_frsize
 
     def fill(self, leave: int = 0) -> None:
-        """Take all room but so many bytes."""
+        """Fill the disk except for `leave` bytes."""
         with self._ballast.open("ab", buffering=0) as ballast, suppress(OSError):
             # Most of it at once, and the rest in pieces, since a disk needs some of its room for itself.
             with suppress(OSError):
@@ -68,11 +68,11 @@ class SmallDisk:
         self._ballast.unlink(missing_ok=True)
 
     def settle(self) -> None:
-        """Have all that was written so far on the disk."""
+        """Write everything to the disk."""
         subprocess.run(["sync", "--file-system", str(self.folder)], check=True)
 
     def read_only(self) -> None:
-        """Mount it anew without the right to write, which takes that nobody has a file open for writing."""
+        """Remount it read-only, which fails while a file is open for writing."""
         subprocess.run(["mount", "-o", "remount,ro", str(self.folder)], check=True, capture_output=True)
 
     def break_off(self) -> None:
@@ -89,7 +89,7 @@ def small_disk(megabytes: int) -> Iterator[SmallDisk]:
 
 @contextmanager
 def breakable_disk(file: Path, megabytes: int = 64, at: Path | None = None) -> Iterator[SmallDisk]:
-    """A disk with ext4 in a file that stays, so that it can be mounted anew, also where it was."""
+    """An ext4 disk in a file that stays, so that it can be mounted again, also in the same place."""
     if not file.exists():
         with file.open("wb") as image:
             image.truncate(megabytes * 1024 * 1024)

@@ -1,4 +1,4 @@
-"""No room for temporary files: the program that works without, and what is asked of it.
+"""No room for temporary files: a program that works without them, and the check of its results.
 
 python -m prove.disk.temporary URL
 
@@ -22,7 +22,7 @@ from prove.world import ADA, context_of
 
 CLAIM = "SQLite, no room for temporary files: users are still erased, and what is left to do is told"
 _MESSAGES, _LENGTH = 60, 100_000
-"""More than SQLite keeps in memory when it writes a file anew."""
+"""More than SQLite keeps in memory when it rewrites a file."""
 
 
 def no_temporary_files(folder: Path) -> Check:
@@ -53,7 +53,7 @@ def _run_erasure(url: str, temporary: Path) -> dict[str, Any]:
 
 
 def main(url: str) -> None:
-    """Let a user stay and erase another; then go on."""
+    """Keep one user and erase another; then continue."""
     with longmind.open(url, embedder=None) as engine:
         ada, stays = context_of(engine, ADA), context_of(engine, "stays")
         for context in (stays, ada):

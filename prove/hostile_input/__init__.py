@@ -1,4 +1,4 @@
-"""Hostile input: everything that reads text from outside is given what was made to break it, or to get out of it."""
+"""Hostile input: everything that reads outside text receives text made to break it, or to escape from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from prove.section import Check, Plan, Section, judge_claim
 from tests.admin.planted_words import Words, plant
 
 FULL_SECONDS = 150.0
-"""What the longest of the parts that could go on without end take in a full run; the others take their share of it."""
+"""Seconds that the longest of the unbounded parts take in a full run; the others take a share of it."""
 
 
 def run(plan: Plan) -> Iterator[Check]:
@@ -41,7 +41,7 @@ def run(plan: Plan) -> Iterator[Check]:
     yield _check_growth(plan, _share(plan, 0.3))
     with _databases(plan) as urls:
         for place, engine in enumerate(plan.engines):
-            # What takes as long as it takes comes first, and what has a share of the time takes less where it is late.
+            # Parts without a time limit come first; those with a share of the time get less if it is late.
             yield _check_injections(plan, engine, urls)
             yield _check_leaks(engine, urls(engine))
             late = len(plan.engines) - place
@@ -64,7 +64,7 @@ def _share(plan: Plan, share: float, engines: int = 0) -> float:
 
 @contextmanager
 def _databases(plan: Plan) -> Iterator[Any]:
-    """Gives the address of a new database of an engine."""
+    """A function that returns the address of a new database of an engine."""
     servers: list[PostgresServer] = []
     made = 0
 
@@ -160,7 +160,7 @@ def check_archives(engine: str, database: longmind.Engine, whole: bytes) -> Chec
     try:
         root.admin.import_user_data(io.BytesIO(whole), "eva")
     except LongmindError as error:
-        # Who refuses everything has shown nothing.
+        # An engine that refuses everything would prove nothing.
         taken.append(f"the archive that is whole was refused as well: {error.message}")
     figures = {"archives": len(broken), "slowest seconds": slowest, "memory grown by": grown}
     claim = "bombs, paths that lead out and archives that are not whole are refused, and nothing is kept"
@@ -174,7 +174,7 @@ def _rows_of(admin: longmind.Context, user: str) -> int:
 
 @contextmanager
 def watched_folder() -> Iterator[Callable[[], list[str]]]:
-    """Work deep in an empty folder, with temporary files there too; gives what asks for files that were left in it.
+    """Work deep in an empty folder, temporary files included, and provide a function that lists stray files.
 
     A path of an archive that leads out by two steps, or by three, would lead there.
     """

@@ -1,4 +1,4 @@
-"""Archives and documents that were made to do harm: bombs, paths that lead out, forged rows, other users' data."""
+"""Harmful archives and documents: bombs, escaping paths, forged rows, other users' data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VALUES: tuple[Any, ...] = (
     '{"a":' * 200 + "1" + "}" * 200, "[" * 5_000, [1], {"a": 1}, {"$bytes": "!!"}, {"$bytes": "AAAA"}, {"$bytes": None},
     "9" * 400, '[{"type": "text"}]', "SYSTEM",
 )  # fmt: skip
-"""What a column hardly ever holds."""
+"""Values that a column hardly ever holds."""
 
 
 XML_LAUGHS = (
@@ -41,7 +41,7 @@ YAML_LAUGHS = "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}' if level else 'lol'] * 9)}]\n" for level in range(9)
 ).encode()
 JSON_LAUGHS = b'{"$ref": "#", "a": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
-"""Texts that are small, and would be endless to who puts in for a name what it stands for."""
+"""Texts that are small, and become endless for a parser that expands names."""
 LAUGHS = {"XML entities": XML_LAUGHS, "YAML anchors": YAML_LAUGHS, "JSON without end": JSON_LAUGHS}
 LINES = {
     "laughing lines of XML": XML_LAUGHS.replace(b"\n", b" "),
@@ -69,7 +69,7 @@ def pack(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 def reseal(told: dict[str, Any]) -> dict[str, Any]:
-    """A document or a manifest whose hash is right, whatever is in it: who forges one can reckon it as well."""
+    """Return a document or manifest with a correct hash, which a forger could compute as well."""
     try:
         return {**told, "sha256": hash_document(told)}
     except (UnicodeEncodeError, ValueError):
@@ -77,7 +77,7 @@ def reseal(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
-    """Each with what is wrong with it."""
+    """Yield broken archives, each with a description of its defect."""
     files = files_of(whole)
     yield from (
         ("nothing", b""),
@@ -105,7 +105,7 @@ def make_broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
     for name, method in (("bzip2", zipfile.ZIP_BZIP2), ("LZMA", zipfile.ZIP_LZMA)):
         yield f"packed with {name}", pack(files, method)
     yield "with LZMA that asks for 4 GB", _change_method(whole, zipfile.ZIP_LZMA)
-    yield "with a method that nobody knows", _change_method(whole, 99)
+    yield "with an unknown method", _change_method(whole, 99)
     yield "encrypted", _flag_as_encrypted(whole)
     yield "with files that share their bytes", make_overlapping(files)
     yield (
@@ -115,7 +115,7 @@ def make_broken_archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def seal_file(files: Files, name: str, text: bytes) -> bytes:
-    """The archive with another file in it, and a manifest that says of it what is right."""
+    """Return the archive with one file replaced, and a manifest that matches it."""
     manifest = json.loads(files["manifest.json"])
     digest = hashlib.sha256(text).hexdigest()
     lines = io.BytesIO(text).readlines()
@@ -159,7 +159,7 @@ def _change_files(files: Files) -> Iterator[tuple[str, Files]]:
 
 
 def make_overlapping(files: Files) -> bytes:
-    """All names lead to the same packed bytes, which would become so many times more as there are names."""
+    """Return an archive in which every name refers to the same packed bytes, to be unpacked once for each name."""
     body = b"\0" * 15_000_000
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as zip:
@@ -176,7 +176,7 @@ def make_overlapping(files: Files) -> bytes:
 
 
 def forge_documents(document: dict[str, Any], dice: Random) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The document with one value changed and its hash made right again, without end."""
+    """Yield the document endlessly, each time with one value changed and its hash corrected."""
     tables = [name for name, part in document["records"].items() if part["rows"]]
     while True:
         table = dice.choice(tables)
@@ -205,7 +205,7 @@ def _with_extra(whole: bytes, name: str, text: bytes, mode: int = 0o600) -> byte
 
 
 def _change_headers(whole: bytes, change: Callable[[bytearray, int, int], None]) -> bytes:
-    """The archive with all its headers changed; the numbers are where one is, and how far its fields are moved."""
+    """Return the archive with all headers changed; `change` gets the data, a header's place and its fields' offset."""
     data = bytearray(whole)
     for mark, moved in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
         at = data.find(mark)
@@ -220,7 +220,7 @@ def _change_method(whole: bytes, method: int) -> bytes:
 
 
 def _understate_sizes(files: Files) -> bytes:
-    """All headers say that little comes out of their bytes."""
+    """Return an archive whose headers understate the unpacked sizes."""
     return _change_headers(pack(files), lambda data, at, moved: struct.pack_into("<I", data, at + 22 + moved, 100))
 
 

@@ -1,4 +1,4 @@
-"""Every operation with good arguments but one, which is anything at all: a text, a number, a value of another shape."""
+"""Calls of every operation with one arbitrary argument: a text, a number, a value of another shape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.embedder import WordsEmbedder
 from tests.scope.test_isolation import ARGUMENTS, OWNER, Things, furnish
 
 MOST_WORK, LONGEST = 2.0, 15.0
-"""Seconds of processor time, and of waiting beside it, that no call may take."""
+"""Seconds of processor time, and of elapsed time, that no call may take."""
 
 _SELF: list[Any] = []
 _SELF.append(_SELF)
@@ -33,7 +33,7 @@ STRANGE: tuple[Any, ...] = (
 
 
 def calls(things: Things, dice: Random) -> Iterator[tuple[Operation, dict[str, Any], str]]:
-    """Calls without end, each with the name of what is wrong in it. All operations have their turn, then all again."""
+    """Yield calls endlessly, each with the name of its wrong argument, in rounds over all operations."""
     operations = [each for each in OPERATIONS if each.signature.parameters and each.path != "admin.delete_user_data"]
     for operation in chain.from_iterable(dice.sample(operations, len(operations)) for _ in count()):
         given = dict(dice.choice(ARGUMENTS[operation.path])(things))
@@ -45,7 +45,7 @@ def calls(things: Things, dice: Random) -> Iterator[tuple[Operation, dict[str, A
 
 
 def try_call(context: longmind.Context, operation: Operation, given: dict[str, Any]) -> str | None:
-    """What went wrong beside errors of Longmind."""
+    """Call an operation and return what went wrong, apart from errors of Longmind."""
     began, worked = time.monotonic(), time.process_time()
     try:
         getattr(getattr(context, operation.service), operation.name)(**given)
@@ -61,13 +61,13 @@ def try_call(context: longmind.Context, operation: Operation, given: dict[str, A
 
 
 def warm_up(context: longmind.Context) -> None:
-    """Have the library of models loaded, some four hundred modules: that is not what a call takes."""
+    """Load the library of models, some four hundred modules, so that no call is charged for it."""
     with suppress(LongmindError):
         context.events.distill_long_term(use_llm=True, model="openai:none")
 
 
 def find_broken_calls(url: str, seconds: float, dice: Random) -> tuple[Counter[str], list[str]]:
-    """How often each operation was called, all of them once whatever time that takes, and what broke."""
+    """Call every operation at least once and until the time is over; return the counts and what broke."""
     called: Counter[str] = Counter()
     broken: list[str] = []
     with longmind.open(url, embedder=WordsEmbedder()) as engine:

@@ -27,7 +27,7 @@ from tools.commands import all_commands
 LONGEST = 30.0
 """Seconds after which a command hangs. Most take a tenth of one."""
 AT_WORK = 2.0
-"""Seconds that a service, started with whatever it was given, is left at work until it is told to stop."""
+"""Seconds that a service runs, started with arbitrary arguments, before it is stopped."""
 SERVICES = ("serve", "worker")
 LEFT_OUT = {
     "longmind models pull": "fetches from the network",
@@ -44,7 +44,7 @@ _TEXTS = tuple(text for text in STRANGE if isinstance(text, str))
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A command line, and what is set in the environment."""
+    """A command line and its environment variables."""
 
     program: str
     arguments: list[str]
@@ -99,7 +99,7 @@ def _run_command(typed: CommandLine, home: str, folder: str) -> None:
 
 
 def wrong_with(typed: CommandLine, ended: CommandResult) -> str | None:
-    """In what the end of a command is not as documented."""
+    """Return how the end of a command differs from the documentation; None when it does not."""
     if ended.code is None:
         return "it did not end"
     if "Traceback (most recent call last)" in ended.err:
@@ -125,7 +125,7 @@ def _json_in(ended: CommandResult) -> bool:
 
 def command_lines(url: str, dice: Random) -> Iterator[CommandLine]:
     """Command lines without end; most have something in them that is wrong."""
-    # Nobody answers at some of the addresses, and that is soon known.
+    # Some addresses have no server; a short timeout finds that out quickly.
     usual = {"LONGMIND_URL": url, "LONGMIND_EMBEDDER": "none", "LONGMIND_CONNECT_TIMEOUT_SECONDS": "1"}
     commands = {name: each for name, each in all_commands().items() if name not in LEFT_OUT}
     names = [each.name for kind in (Settings, Caller) for each in fields(kind)]
@@ -197,7 +197,7 @@ def _is_bytes(text: str) -> bool:
 def find_broken_commands(
     url: str, folder: Path, seconds: float, dice: Random
 ) -> tuple[dict[int | None, int], list[str]]:
-    """How many commands have ended with which code, and what was wrong with some."""
+    """Run commands until the time is over; return how many ended with each code, and what was wrong."""
     with longmind.open(url, embedder=None):
         pass
     runner = Runner(folder)

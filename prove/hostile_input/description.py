@@ -1,4 +1,4 @@
-"""Lets schemathesis loose on a server, for as long as there is time."""
+"""Requests that schemathesis makes up from the description of the server, for as long as there is time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SETTINGS = Path(__file__).parents[2] / "tests" / "server" / "schemathesis.toml"
 SLOWEST = 30
 """Seconds that no answer may take. The first that names a model waits until the library of models is loaded."""
 GRACE = 120
-"""Seconds beyond its time after which it is no more waited for: it ends between two requests, never within one."""
+"""Seconds to wait beyond its time: schemathesis ends between two requests, never within one."""
 
 
 def run_schemathesis(url: str, folder: Path, seconds: float, seed: int) -> tuple[int, str]:
-    """How many requests were made within about so many seconds, and what was wrong with an answer."""
+    """Send requests for about `seconds`; return their number, and what was wrong with an answer."""
     with longmind.open(url, embedder=None) as engine:
         # Not a key of the user's own, which would be gone with the first request to erase everything.
         key = engine.keys.create(tenant_id="acme", app_id="support", any_user=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 FRAGMENTS: tuple[str, ...] = (
-    # what is not seen, and what turns or joins what is
+    # invisible characters, and characters that turn or join others
     *("\x00", "\ud800", "\udfff", "\u200b", "\u200d", "\u202e", "\ufe0f", "\ufeff", "\U000e0041", "\u0301", "\x1b[2J"),
     *("\n", "\r\n", "\t", " ", "\u2028", "\x85", "\x0b", "\xa0"),
-    # what opens and closes
+    # brackets, quotes and other marks that open and close
     *("<", ">", "</", "< ", "<!--", "<|", "&", "&a;", "&#x3c;", "{", "}", "{{", "}}", "{{#", "{{/", "{{=", "${", "%s"),
     *(
         "[",

@@ -1,4 +1,4 @@
-"""Gives parsers texts that were made up: led by coverage where atheris is installed, else by hypothesis."""
+"""Fuzzing of the parsers: guided by coverage where atheris is installed, otherwise by hypothesis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLOWEST = 5.0
 
 @dataclass(frozen=True)
 class FuzzResult:
-    """How many texts one parser was given, and the first that it did not take well."""
+    """The number of texts that one parser received, and the first that broke it."""
 
     texts: int
     text: str = ""
@@ -35,14 +35,14 @@ def tool() -> str:
 
 
 def fuzz_parsers(seconds: float, seed: int) -> dict[str, FuzzResult]:
-    """Try each parser for so long, or until a text breaks it; gives what came of it by the parser's name."""
+    """Fuzz each parser for the given time or until a text breaks it; return the results by the parser's name."""
     if tool() == "atheris":
         return with_atheris(seconds, seed)
     return {parser.name: with_hypothesis(parser, seconds, seed + place) for place, parser in enumerate(PARSERS)}
 
 
 def try_text(parser: Parser, text: str) -> str | None:
-    """What is wrong with how a text was taken."""
+    """Return what is wrong with how a parser handled a text; None when nothing is."""
     began = time.process_time()
     wrong = find_fault(parser, text[:MOST])
     taken = time.process_time() - began
@@ -64,7 +64,7 @@ def with_hypothesis(parser: Parser, seconds: float, seed: int) -> FuzzResult:
             count += 1
             wrong = try_text(parser, text)
             if wrong is not None:
-                # The last to be seen is the shortest: it is made smaller as long as it breaks.
+                # hypothesis shrinks a failing text, so the last one is the shortest.
                 broken = FuzzResult(count, text, wrong)
                 raise AssertionError(wrong)
 
@@ -80,7 +80,7 @@ def with_hypothesis(parser: Parser, seconds: float, seed: int) -> FuzzResult:
         try:
             run()
         except Exception:
-            # Beside the failure itself: that it did not come again, since the time was over meanwhile.
+            # hypothesis also raises when a failure does not recur, as when the time runs out.
             if not broken.wrong:
                 raise
         round += 1
@@ -110,7 +110,7 @@ def with_atheris(seconds: float, seed: int) -> dict[str, FuzzResult]:
             os.killpg(program.pid, signal.SIGKILL)
         program.wait()
     told = {line["parser"]: line for line in map(json.loads, filter(_is_json, out.splitlines()))}
-    silent = FuzzResult(0, wrong=f"atheris told nothing: {err[-300:]}")
+    silent = FuzzResult(0, wrong=f"atheris printed no result: {err[-300:]}")
     return {name: _to_result(told[name]) if name in told else silent for name in (each.name for each in PARSERS)}
 
 

@@ -11,16 +11,16 @@ from prove.hostile_input.parsers import Parser, find_fault
 
 SMALL, LARGE = 4_000, 16_000
 NOTICEABLE = 0.2
-"""Seconds of processor time below which nothing is said of growth: a pause of the collector takes as long."""
+"""Seconds of processor time below which growth is not judged: a pause of the garbage collector takes as long."""
 STEEPEST = 9.0
-"""How many times as long four times the text may take: linear is 4, quadratic 16."""
+"""The largest factor in time for four times the text: linear is 4, quadratic 16."""
 SLOWEST = 6.0
 TRIES = 4
 MOST_MEMORY = 400 * 1024 * 1024
 
 
 def steep(parser: Parser, prefix: str, piece: str, suffix: str) -> str | None:
-    """What is wrong with how reading time grows, if anything is."""
+    """Return how the reading time grows too fast; None when it does not."""
     if not parser.linear:
         return None
     large = _seconds(parser, prefix, piece, suffix, LARGE)
@@ -37,13 +37,13 @@ def steep(parser: Parser, prefix: str, piece: str, suffix: str) -> str | None:
 
 
 def some_steep(parser: Parser, dice: Random) -> str | None:
-    """One draw of pieces."""
+    """Try one random combination of pieces."""
     piece = "".join(dice.choice(FRAGMENTS) for _ in range(dice.randint(1, 3)))
     return steep(parser, dice.choice(PREFIXES) + dice.choice(("", *FRAGMENTS)), piece, dice.choice(SUFFIXES))
 
 
 def memory_of(parser: Parser, piece: str) -> int:
-    """The most bytes that were taken at once while a megabyte of a piece was read."""
+    """Return the peak of memory in bytes while a megabyte of one repeated piece is read."""
     text = _text("", piece, "", 1_000_000)
     tracemalloc.start()
     try:

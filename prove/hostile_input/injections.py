@@ -51,7 +51,7 @@ INJECTIONS: dict[str, str] = {
 
 
 def calm_text(text: str) -> str:
-    """The same words without any sign: a prompt with the attack in it must have the shape of one with this.
+    """Return the words without punctuation: a prompt with the attack must have the same shape as one with these.
 
     Lines stay lines, since a memory block is a list of them.
     """

@@ -1,4 +1,4 @@
-"""A server and an engine in full use, with secrets in every field; then all that it has told anybody but its caller."""
+"""Leaks: a server and an engine in full use with secrets in every field, and a search of everything they print."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AUDIT_KEY = MODEL_KEY
 
 
 def collect_outputs(url: str) -> Iterator[tuple[str, str]]:
-    """What can be seen from outside after everything was used, each with where."""
+    """Use everything and yield each output that is visible from outside, with its place."""
     spans = _spans()
     spans.clear()
     settings: dict[str, Any] = {"jwt_algorithm": "HS256", "jwt_secret": TOKEN_SECRET, "audit_key": _AUDIT_KEY}
@@ -52,7 +52,7 @@ def collect_outputs(url: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _spans() -> InMemorySpanExporter:
-    """Where the spans of this process go. A provider can be set once, and stays."""
+    """Return the exporter for the spans of this process; a provider can be set only once."""
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
@@ -61,7 +61,7 @@ def _spans() -> InMemorySpanExporter:
 
 
 def find_leaks(url: str) -> tuple[list[str], dict[str, int]]:
-    """The secrets that were told, and how many characters were looked through in each place."""
+    """Return the leaked secrets, and the number of characters searched in each place."""
     found, looked = [], {}
     for where, text in collect_outputs(url):
         looked[where] = len(text)
@@ -72,7 +72,7 @@ def find_leaks(url: str) -> tuple[list[str], dict[str, int]]:
 
 
 def _make_refused_requests(word: Words) -> Iterator[tuple[str, Any]]:
-    """Requests that are refused, with words in all of their places."""
+    """Yield requests that are refused, with private words in every place."""
     yield "/ai-conversations", {word(): word()}
     yield f"/{word()}", {word(): word()}
     yield f"/ai-conversations/{word()}/messages/user", {"content": word()}
@@ -95,7 +95,7 @@ def _errors_of_opening() -> Iterator[str]:
 
 @contextmanager
 def _capture_logs() -> Iterator[io.StringIO]:
-    """Everything of all packages, with the words of errors: as a program sees it that has set up logs by itself."""
+    """The log of all packages with the texts of errors, as a program sees it that configures logging itself."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(FullFormatter())

@@ -52,7 +52,7 @@ def request(id: Any, method: str, params: Any) -> dict[str, Any]:
 
 
 def messages(dice: Random) -> Iterator[bytes]:
-    """Lines without end, of which hardly any is right."""
+    """Yield lines endlessly; hardly any is valid."""
     while True:
         draw = dice.random()
         if draw < 0.15:
@@ -87,7 +87,7 @@ def _encode(message: Any) -> bytes:
     try:
         return json.dumps(message).encode()
     except ValueError:
-        # A number that Python does not write, of so many digits.
+        # A number with too many digits for Python to write.
         return b'{"jsonrpc": "2.0", "id": ' + b"9" * 5_000 + b', "method": "ping"}'
 
 
@@ -115,8 +115,8 @@ class Program:
         for line in lines:
             rest = line + b"\n"
             while rest:
-                # Its answers are read meanwhile, also in the middle of a line: a pipe that nobody reads from would stop
-                # both. What is written at once fits where there is room at all.
+                # Answers are read at the same time, also in the middle of a line: a full pipe would block both sides.
+                # A piece of this size fits wherever there is room at all.
                 ready = select.select([self._process.stdout], [written], [])
                 if ready[0] and not self._read(0) and self._process.poll() is not None:
                     return
@@ -124,7 +124,7 @@ class Program:
                     rest = rest[os.write(written, rest[: select.PIPE_BUF]) :]
 
     def answer(self, id: str) -> str | None:
-        """Wait for the answer to a request; gives what is wrong."""
+        """Wait for the answer to a request; return what is wrong with it."""
         until = time.monotonic() + LONGEST
         while time.monotonic() < until:
             lines = self._unread.split(b"\n")
@@ -140,7 +140,7 @@ class Program:
         return "no answer"
 
     def end(self) -> str | None:
-        """End its input; gives what is wrong with how it ends."""
+        """Close its input; return what is wrong with how it ends."""
         try:
             assert self._process.stdin is not None
             self._process.stdin.close()
@@ -177,7 +177,7 @@ def _json(text: bytes) -> Any:
 
 
 def send_to_program(url: str, folder: Path, seconds: float, dice: Random) -> tuple[int, list[str]]:
-    """How many messages were sent within the time, and what was wrong."""
+    """Send messages to the program until the time is over; return their number and what was wrong."""
     program, sent, made = Program(url, folder), 0, messages(dice)
     try:
         program.send([_encode(request("hello", "initialize", HELLO))])
@@ -199,7 +199,7 @@ def send_to_program(url: str, folder: Path, seconds: float, dice: Random) -> tup
 
 
 def send_over_http(url: str, seconds: float, dice: Random) -> tuple[int, list[str]]:
-    """The same to a server, as bodies; none may be answered with a fault of the server."""
+    """Send messages as bodies to a server until the time is over; return their number and the faults in its answers."""
     sent, broken = 0, []
     kinds = {"accept": "application/json, text/event-stream", "content_type": "application/json"}
     with longmind.open(url, embedder=None) as engine:

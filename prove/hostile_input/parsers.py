@@ -1,4 +1,4 @@
-"""Every place that makes something of text from outside, each as a function that takes any text at all.
+"""Every parser of outside text, each as a function that takes any text.
 
 A reader raises nothing but errors of Longmind. Where what it accepts can be written down again, it checks that reading
 that gives the same: such a failure is an AssertionError, which is no error of Longmind either.
@@ -58,24 +58,24 @@ from longmind.validation.text import encode_json, to_storable
 T = TypeVar("T")
 NOW = 1_780_000_000_000_000
 MOST = 20_000
-"""Characters that a fuzzer gives at the most. What is longer is tried by growth, which knows what it repeats."""
+"""The most characters that a fuzzer passes; `growth` tries longer texts, and knows what they repeat."""
 
 
 @dataclass(frozen=True)
 class Parser:
-    """Something that reads outside text, and texts to begin with."""
+    """A function that reads outside text, with texts to start from."""
 
     name: str
     read: Callable[[str], object]
     seeds: tuple[str, ...]
     modules: tuple[str, ...]
-    """The modules that it goes through; together they are all that read text from outside."""
+    """The modules that it reaches; together they are all that read outside text."""
     linear: bool = True
-    """Whether time must grow no faster than the text. Not where a limit on its length comes first."""
+    """True if time must grow no faster than the text; False where its length is limited first."""
 
 
 def _json(text: str) -> Any:
-    """Values of any shape, as a client or a model sends them; what is no JSON stays a text."""
+    """Return a value of any shape, as a client or a model sends it; text that is not JSON stays text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -159,7 +159,7 @@ def _requests() -> list[ArgumentReader]:
 
 
 def _some(of: Sequence[T], text: str) -> list[T]:
-    """A few of many, chosen by the text: to try all of them with each text would try few texts."""
+    """Return a few of many, chosen by the text: trying all with each text would leave time for few texts."""
     return Random(repr(text)).sample(of, 4)
 
 
@@ -193,7 +193,7 @@ def _export(text: str) -> None:
 
 def _audit(text: str) -> None:
     report = verify_exported(text.splitlines(keepends=True), "key")
-    # Nobody but who has the key can write one that is whole.
+    # Only the owner of the key can write an audit that is whole.
     assert report.problems
 
 
@@ -372,13 +372,13 @@ PARSERS: tuple[Parser, ...] = (
 
 
 def modules_read() -> Iterator[str]:
-    """The modules that some parser goes through."""
+    """Yield the modules that some parser reaches."""
     for parser in PARSERS:
         yield from parser.modules
 
 
 def find_fault(parser: Parser, text: str) -> str | None:
-    """What went wrong when a text was read: nothing, when it was read or refused with an error of Longmind."""
+    """Return what went wrong when a text was read; None when it was read, or refused with an error of Longmind."""
     try:
         _unless_refused(parser.read, text)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Every way from memory into a prompt, with one text planted in all places that somebody else may write."""
+"""Every way from memory into a prompt, with one text planted in all places that others may write."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _JOINERS = frozenset("\u200c\u200d")
 
 @dataclass
 class PromptCollection:
-    """What a model would have been shown, by the way it took there, and what else came of the text."""
+    """The prompts that a model would have received, by their path, and other effects of the text."""
 
     prompts: dict[str, str] = field(default_factory=dict)
     requests: dict[str, list[ModelRequest]] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
-    """What tools have answered in JSON."""
+    """Answers of tools in JSON."""
     called: list[str] = field(default_factory=list)
     blocks_changed: bool = False
     rules: list[str] = field(default_factory=list)
-    """Memory that tells how to behave, and that nobody but a tool, a model or an assistant has said."""
+    """Rules of behaviour in memory that came from a tool, a model or an assistant alone."""
 
 
 def collect_prompts(url: str, text: str, user_id: str) -> PromptCollection:
@@ -155,12 +155,12 @@ def _gather(ctx: longmind.Context, space_id: str, talk_id: str, text: str, seen:
 
 
 def _look_up(ctx: longmind.Context, space_id: str) -> dict[str, str]:
-    """What a model is answered when it looks something up: by its tools, and by what a host can read for it."""
+    """Return the answers to lookups: by the tools of a model, and by what a host can read for it."""
     recalls = [{"type": f"RECALL_{kind}", "name": kind, "memorySpaceId": space_id} for kind in _RECALLS]
     tools = {each.tool.name: each.run for each in (*ctx.memory.agent_tools(recalls), *ctx.blocks.tools("planner"))}
     found = {f"tool {kind}": tools[kind](asked) for kind, asked in _RECALLS.items()}
     found["tool recall_memory"] = tools["recall_memory"]({"query": MARK, "limit": None})
-    # It has no line that is named, and tells in its answer which there are.
+    # The call names no existing line, and the refusal lists those that exist.
     stale = {"block_type": "core", "scope": "agent", "edit": "replace_all", "content": "x", "expected_updated_at": None}
     found["tool update_memory, refused"] = tools["update_memory"](stale)
     found |= {f"reminder {place}": each for place, each in enumerate(ctx.blocks.reminders(MARK, policy=_AUTO))}
@@ -182,7 +182,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def complaints(calm: PromptCollection, seen: PromptCollection) -> Iterator[str]:
-    """What of the text has left its place: the shape of each prompt must be that of the calm one."""
+    """Yield how the text escaped: each prompt must have the shape of the one with the calm text."""
     for name, prompt in seen.prompts.items():
         if MARK not in prompt:
             yield f"{name} shows nothing of it"
@@ -226,13 +226,13 @@ def _slips(prompt: str) -> Iterator[str]:
 
 
 def _join_texts(request: ModelRequest) -> str:
-    """All that a model is told."""
+    """Return all text of a request to a model."""
     said = [block.model_dump() for message in request.messages for block in message.blocks]
     return "".join([request.system or "", *_texts(said)])
 
 
 def _reminders(request: ModelRequest) -> list[int]:
-    """How many tags of the application each message has."""
+    """Return the number of reminder tags of the application in each message."""
     # The arguments of a call are left as the model has chosen them: they are read by a program.
     said = ([block for block in message.blocks if not isinstance(block, ToolUseBlock)] for message in request.messages)
     told = ("".join(_texts([block.model_dump() for block in blocks])) for blocks in said)

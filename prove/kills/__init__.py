@@ -1,4 +1,4 @@
-"""Kills at random: writers, workers and servers die over a mixed workload, and what was answered is there, once."""
+"""Random kills: writers, workers and servers die during a mixed workload; every answered operation exists once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from prove.section import Check, Plan, Section, judge_claim
 GOAL = 500
 """Kills on each engine."""
 CHECK_EVERY = 20
-"""Rounds after which everything is compared."""
+"""Rounds between two comparisons of everything."""
 SERVER_EVERY = 3
 COMMANDS_EVERY = 25
-"""Servers take longer to come up than all of the rest, and real commands longer still, so not every round has them."""
+"""Servers start slowest of all, and real commands slower still, so only some rounds have them."""
 _SHOWN = 12
 _UNFINISHED: tuple[JobStatus, ...] = ("queued", "running", "failed")
 
-# What the processes of the attack load, so that one is up in a moment.
+# Modules that the processes of the attack need, loaded before the fork so that each starts in a moment.
 _LOADED = (
     "longmind.admin.user_erasure",
     "longmind.events.search_index",
@@ -84,7 +84,7 @@ def _attack(engine: str, attack: rounds.KillAttack, until: float) -> Iterator[Ch
 
 
 def compare(attack: rounds.KillAttack) -> list[str]:
-    """Let a fresh engine do the jobs that were left, and say what is wrong then."""
+    """Finish the remaining jobs with a fresh engine, and return the problems found afterwards."""
     with processes.open_engine(attack.url, attack.folder) as engine:
         engine.start_workers(2)
         # All of them at one look: between two, one that is done may have queued another.

@@ -15,7 +15,7 @@ from prove.kills.processes import LEASE, mirror_of
 
 
 class Command:
-    """A command that runs; it is killed as a process of the crew is."""
+    """A running command, killed in the same way as a process of the crew."""
 
     def __init__(self, url: str, folder: Path, model_url: str, *words: str) -> None:
         # Without an extractor its workers leave conversations to those that have the one of the attack.
@@ -29,7 +29,7 @@ class Command:
             "EVENTS_JSONL_DIR": str(mirror_of(folder)),
             "EVENTS_JSONL_FSYNC": "never",
         }
-        # Not a pipe, which nobody would empty while it runs.
+        # Not a pipe, which would fill up unread while the command runs.
         self._trouble = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the command
         self._process = subprocess.Popen(
             [sys.executable, "-m", "longmind.cli", *words, "--json"],
@@ -44,7 +44,7 @@ class Command:
         )
 
     def hear(self) -> str:
-        """Wait until it says that it is there."""
+        """Wait until it reports that it is ready."""
         assert self._process.stdout is not None
         return "ready" if self._process.stdout.readline() else f"ended with {self._process.wait()}"
 
@@ -57,7 +57,7 @@ class Command:
         return self._process.poll() is not None
 
     def end(self) -> tuple[int, str, str]:
-        """What it ended with, and what it has said on both of its outputs."""
+        """Wait for its end; return its exit code, output and error output."""
         told, _ = self._process.communicate()
         self._trouble.seek(0)
         return self._process.returncode, told.decode(), self._trouble.read()

@@ -1,4 +1,4 @@
-"""`longmind import` as a real command, killed while it brings an export in."""
+"""`longmind import` as a real command, killed during the import."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from prove.kills.steps.copies import TEMPLATES, copy_of, template
 from prove.kills.transports import APP, TENANT
 
 _LONGEST = 0.5
-"""Until when it is killed after it has opened its file, as a part of the time up to then: some are done before."""
+"""Latest kill after the file was opened, as a share of the time until then; some imports finish before it."""
 _IN_THE_WAY = "There is other data"
 _OPEN_FILES = Path("/proc/self/fd")
 
 
 def kill_an_import(url: str, folder: Path, user: str, dice: random.Random) -> bool:
-    """Import on behalf of a user, and note it as they would; whether it was killed before its end is told.
+    """Import for a user, keep the user's journal, and return whether the import was killed before its end.
 
-    What was not answered the last time is done again.
+    An import without an answer is repeated.
     """
     history, noted = journal.read(folder, user), Journal(folder, user)
     export = dice.choice(TEMPLATES)
@@ -61,6 +61,6 @@ def _wait_for_file(running: Command, file: Path) -> None:
             if any(os.readlink(each) == str(file) for each in opened.iterdir()):
                 return
         except OSError:
-            # It has closed one meanwhile, or is gone.
+            # A file was closed in between, or the process is gone.
             continue
         time.sleep(0.0005)

@@ -1,7 +1,7 @@
-"""What clients have done, kept outside of the database: each intention before its call, each answer after it.
+"""Journals of clients, outside of the database: each intention before its call, each answer after it.
 
-One file for each user, appended to by one system call for each line, so that a line is whole or not there when its
-writer is killed. What stands there as answered was promised; what is not answered may have happened or not.
+Each user has one file. One system call appends a line, so a killed writer leaves it complete or absent. An answered
+operation is a promise; one without an answer may have happened or not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 State = Literal["done", "refused", "lost"]
 TOKEN = re.compile(r"\b([a-z]+\d+)n(\d+)\b")
-"""What every operation leaves in what it writes: whose it was, and its number."""
+"""The token in every text of an operation: its user and its number."""
 
 
 def token_of(user: str, number: int) -> str:
@@ -25,7 +25,7 @@ def token_of(user: str, number: int) -> str:
 
 @dataclass
 class Entry:
-    """One operation of a user, with all that was tried of it."""
+    """One operation of a user, with all its tries."""
 
     number: int
     operation: str
@@ -54,7 +54,7 @@ class History:
 
     @property
     def unanswered(self) -> Entry | None:
-        """The operation that its client was killed in, if there is one."""
+        """Return the operation in which the client was killed; None if there is none."""
         last = self.entries[-1] if self.entries else None
         return last if last is not None and last.answer is None and last.refusal is None else None
 
@@ -64,7 +64,7 @@ class History:
 
 
 class Journal:
-    """The file of one user, open for who acts for them."""
+    """The file of one user, open for the client that acts for the user."""
 
     def __init__(self, folder: Path, user: str) -> None:
         self.user = user
@@ -91,7 +91,7 @@ def path_of(folder: Path, user: str) -> Path:
 
 
 def read(folder: Path, user: str) -> History:
-    """What is known of a user's operations. A try again is a second intention of the same number."""
+    """Return the operations of a user; a retry is a second intention with the same number."""
     history = History(user)
     by_number: dict[int, Entry] = {}
     for line in _lines(path_of(folder, user)):

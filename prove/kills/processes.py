@@ -26,12 +26,12 @@ from prove.kills.transports import Requests, ask_in_process, ask_over_http
 from prove.kills.workload import Lost, UserClient
 
 LEFT = "remark.left"
-"""The kind of the change by which a job tells that it was done."""
+"""The kind of the change that a finished job records."""
 LEASE = 0.5
 
 
 class Facts:
-    """An extractor whose outcome is known beforehand: what the user said is one fact, word for word."""
+    """An extractor with a predictable outcome: each remark of the user is one fact, word for word."""
 
     name = "facts"
 
@@ -41,7 +41,7 @@ class Facts:
 
 
 def mirror_of(folder: Path) -> Path:
-    """Where the events are mirrored to files, beside the journals."""
+    """Return the folder of the mirrored events, next to the journals."""
     return folder / "mirror"
 
 
@@ -80,10 +80,10 @@ def _distill(run: longmind.JobRun) -> dict[str, str | None]:
 
 
 def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int, fuse: int | None) -> None:
-    """Act for a user with an engine of its own, until it is killed; so many operations come before it is ready.
+    """Act for a user with a separate engine until the process is killed, after `warm_up` operations.
 
-    With a fuse it kills itself after so many calls of functions, wherever that is: between two statements of a
-    transaction, or between its commit and the answer, where time alone would seldom hit.
+    With a fuse it kills itself after that number of function calls, wherever that is: between two statements of a
+    transaction, or between its commit and the answer, which a timer would seldom hit.
     """
     burning = _Fuse(fuse)
     with open_engine(url, folder) as engine:
@@ -91,7 +91,7 @@ def write(line: Line, url: str, folder: Path, user: str, seed: int, warm_up: int
 
 
 class _Fuse:
-    """Counts the calls of functions in all threads from when it is lit, and ends the process after so many."""
+    """A counter of function calls in all threads that kills the process when it runs out."""
 
     def __init__(self, calls: int | None) -> None:
         self._left: Iterator[int] | None = None
@@ -129,7 +129,7 @@ def work(line: Line, url: str, folder: Path) -> None:
 
 
 def serve(line: Line, url: str, folder: Path, port: int, model_url: str) -> None:
-    """Answer requests, and do jobs beside, until it is killed."""
+    """Answer requests and do jobs until the process is killed."""
     from longmind.server.app import make_app
     from longmind.server.process import HttpServer, open_listener
 
@@ -140,7 +140,7 @@ def serve(line: Line, url: str, folder: Path, port: int, model_url: str) -> None
 
 
 def ask(line: Line, port: int, token: str, folder: Path, user: str, seed: int, warm_up: int) -> None:
-    """Act for a user through a server, until that does not answer any more."""
+    """Act for a user through a server until the server stops answering."""
     requests = Requests(port, {"authorization": f"Bearer {token}", "x-longmind-user": user})
     with suppress(Lost):
         _act(line, UserClient(ask_over_http(requests), folder, user, random.Random(seed), remote=True), warm_up)

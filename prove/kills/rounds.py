@@ -24,11 +24,11 @@ from prove.kills.transports import APP, TENANT
 USERS = 16
 WRITERS = 7
 SHORT_FUSE, LONG_FUSE = 10, 30_000
-"""Calls of functions until a writer dies; an operation takes from hundreds to thousands of them."""
+"""Function calls until a writer dies; an operation takes hundreds to thousands of them."""
 IMPORTS = 2
-"""How many of them a round by command has."""
+"""Imports in a round by command."""
 WARM_UP = 12
-"""Operations that a client may do before its end is near; less than this."""
+"""Operations that a client does before it may be killed; fewer than this."""
 SHORTEST, LONGEST = 0.0002, 0.2
 """Seconds between the moment when all are ready and a kill; short ones are as likely as long ones."""
 
@@ -40,22 +40,22 @@ class Victim:
     kind: str
     process: Child | Command
     user: str | None = None
-    """For whom it acts."""
+    """The user that it acts for."""
     by_itself: bool = False
-    """Whether it sees to its end itself."""
+    """True if it kills itself."""
 
 
 @dataclass
 class KillTally:
-    """What was done so far."""
+    """Counts of the attack so far."""
 
     rounds: int = 0
     imports: int = 0
-    """How many were begun by command, each by somebody else."""
+    """Imports by command, each for another user."""
     kills: Counter[str] = field(default_factory=Counter)
-    """By what was killed."""
+    """Kills by the kind of process."""
     cut: Counter[str] = field(default_factory=Counter)
-    """Operations that were never answered since who did them was killed, by kind."""
+    """Operations without an answer, since their process was killed, by kind."""
 
     @property
     def killed(self) -> int:
@@ -64,7 +64,7 @@ class KillTally:
 
 @dataclass(frozen=True)
 class KillAttack:
-    """A database under attack, and the journals of who uses it."""
+    """A database under attack, and the journals of its clients."""
 
     url: str
     folder: Path
@@ -85,7 +85,7 @@ class KillAttack:
         client: Child | None = None
         victims: list[Victim] = []
         with ExitStack() as stack:
-            # Every second time somebody else has the database open, so that it need not be recovered by the next.
+            # Every second round another engine keeps the database open, so that no recovery is needed.
             if self.tally.rounds % 2:
                 stack.enter_context(processes.open_engine(self.url, self.folder))
             if served:
@@ -107,7 +107,7 @@ class KillAttack:
                 client.result()
                 self._note_cut(asking)
         if by_command:
-            # Commands have no embedder, and what came through them has no vectors yet.
+            # Commands have no embedder, so their data has no vectors yet.
             with processes.open_engine(self.url, self.folder) as engine:
                 engine.reindex()
         self.tally.rounds += 1
@@ -124,11 +124,11 @@ class KillAttack:
 
     @property
     def everybody(self) -> list[str]:
-        """The users, and those who were named for imports by command."""
+        """Return the users, and those that imports by command made up."""
         return [*self.users, *(path.stem for path in self.folder.glob("i*.jsonl"))]
 
     def _kill_import(self) -> None:
-        """Import as somebody new, or do again what the last one did not come to the end of."""
+        """Import for a new user, or repeat the last import that did not finish."""
         user = f"i{self.tally.imports}"
         if not journal.read(self.folder, user).unanswered or self.dice.random() < 0.5:
             self.tally.imports += 1
@@ -160,7 +160,7 @@ class KillAttack:
         return self.dice.randrange(WARM_UP)
 
     def _fuse(self) -> int | None:
-        """Half of the writers die after so many calls, the others when their time has come."""
+        """Return the calls until a writer dies for half of them; None for those that a timer kills."""
         return round(SHORT_FUSE * (LONG_FUSE / SHORT_FUSE) ** self.dice.random()) if self.dice.random() < 0.5 else None
 
     def _seed(self) -> int:
@@ -168,7 +168,7 @@ class KillAttack:
 
 
 def prepare(url: str, folder: Path, dice: random.Random) -> KillAttack:
-    """Make the database, the key of its servers, and the rule by which conversations become memory."""
+    """Create the database, the key for its servers, and the binding that turns conversations into memory."""
     folder.mkdir(parents=True, exist_ok=True)
     copies.write_templates(folder)
     with processes.open_engine(url, folder) as engine:

@@ -1,4 +1,4 @@
-"""How the clients of the attack reach Longmind: in their own process, or over HTTP. Both answer alike."""
+"""The ways to Longmind for the clients of the attack: in their own process, or over HTTP, with equal answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prove.kills.workload import Ask, AskIn, Lost, Refused
 TENANT, APP = "acme", "kills"
 _PATIENCE = 60.0
 _SAID = ("expected_updated_at",)
-"""What has to be said even where it is nothing."""
+"""Arguments that are sent even when they are None."""
 
 
 def ask_in_process(engine: longmind.Engine, user: str) -> AskIn:
@@ -73,13 +73,13 @@ class Requests:
                 self._connection.connect()
                 return
             except OSError:
-                # It is still on its way up.
+                # The server is still starting.
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.002)
 
     def add_headers(self, **names: str | None) -> Requests:
-        """The same connection, with what a request says beside the user it is for."""
+        """Return requests over the same connection with further `X-Longmind-…` headers."""
         headed = copy(self)
         said = {f"x-longmind-{name}": value for name, value in names.items() if value is not None}
         headed._headers = {**self._headers, **said}

@@ -1,4 +1,4 @@
-"""A vendor of language models on this machine, for turns that a server runs: it answers with the token of the user."""
+"""A local vendor of language models for turns that a server runs; it answers with the token of the question."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from prove.kills.journal import TOKEN
 
 MODEL = "ollama:parrot"
 _THINKS = 0.005
-"""Seconds, in which a server may be killed while it waits for the answer."""
+"""Seconds of thought, in which a server may be killed while it waits for the answer."""
 
 
 def environment(url: str) -> dict[str, str]:
-    """What leads the clients of the vendor here."""
+    """Return the variables that lead clients of the vendor to this address."""
     return {"OLLAMA_BASE_URL": f"{url}/v1", "OLLAMA_API_KEY": "none"}
 
 
@@ -51,17 +51,17 @@ class _AnswerHandler(BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def handle(self) -> None:
-        # Who asks is killed now and then.
+        # The client is killed now and then.
         with suppress(ConnectionError):
             super().handle()
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
 
 def _completion(asked: dict[str, Any]) -> dict[str, Any]:
     last = [message for message in asked["messages"] if message["role"] == "user"][-1]
-    # What a user said in several messages without an answer comes as one: the last of it is asked.
+    # Several messages without an answer arrive as one, and the last of them is the question.
     *_, asking = TOKEN.finditer("\n".join(_texts(last["content"])))
     message = {"role": "assistant", "content": f"{asking[0]} answered"}
     return {

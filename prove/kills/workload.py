@@ -1,8 +1,8 @@
-"""What the clients of the attack do: operations of all kinds in a random order, each noted before and after.
+"""The work of the attack's clients: operations of all kinds in a random order, each noted before and after.
 
-Every operation leaves its token in what it writes. A client that finds the last operation of its user unanswered does
-as a real one does: what it can repeat without harm, since it has a key or is the same however often it is done, it
-repeats; what it cannot, it leaves.
+Every operation leaves its token in what it writes. A client that finds the last operation of its user without an
+answer acts like a real one: it repeats what a key or the nature of the operation makes safe to repeat, and leaves
+everything else.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from prove.kills.journal import Entry, History, Journal
 from prove.kills.steps import STEPS, Known, NothingToDo, Step, StepContext
 
 SESSION = 40
-"""How many operations one session of a user has: quotas count by session."""
+"""Operations in one session of a user; quotas count by session."""
 
 Ask = Callable[..., Any]
-"""Has an operation done that is named by its path: `ask("blocks.get", block_type="core")`."""
+"""Carries out the operation with a path: `ask("blocks.get", block_type="core")`."""
 AskIn = Callable[[str], Ask]
-"""The same in a session."""
+"""Returns an `Ask` for a session."""
 
 
 class Lost(Exception):
-    """No answer came, so that nobody knows whether it was done."""
+    """No answer came, so the outcome is unknown."""
 
 
 class Refused(Exception):
-    """It was not done, and the answer says why."""
+    """The operation was refused, for the reason in the message."""
 
 
 def session_of(number: int) -> str:
@@ -39,7 +39,7 @@ def session_of(number: int) -> str:
 
 
 def _keys_of(history: History) -> list[str]:
-    """The keys that a user has, as far as is known."""
+    """Return the keys that a user is known to have."""
     keys: list[str] = []
     for entry in history.entries:
         match entry.operation:
@@ -53,7 +53,7 @@ def _keys_of(history: History) -> list[str]:
 
 
 class UserClient:
-    """Somebody who acts for one user, from where the last one was stopped."""
+    """A client that acts for one user and continues where the last one was stopped."""
 
     def __init__(self, ask_in: AskIn, folder: Path, user: str, dice: random.Random, *, remote: bool = False) -> None:
         self._ask_in = ask_in
@@ -67,7 +67,7 @@ class UserClient:
         self.known = Known(folder, keys=_keys_of(self.history))
 
     def act(self) -> Iterator[Step]:
-        """Do one operation after the other, for ever; each is given out when it was answered."""
+        """Carry out operations endlessly and yield each when it was answered."""
         unanswered = self.history.unanswered
         if unanswered is not None and self._is_repeated(unanswered):
             yield self._do(STEPS[unanswered.operation], unanswered.number, unanswered.given)
@@ -78,7 +78,7 @@ class UserClient:
                 yield self.take(step)
 
     def take(self, step: Step) -> Step:
-        """Do one operation, if there is something to do it with."""
+        """Carry out one operation; raise `NothingToDo` if it has nothing to act on."""
         number = self._number
         given = step.plan(self._make_ask(number), self.known, self._make_context(number))
         self._number += 1
@@ -86,7 +86,7 @@ class UserClient:
 
     def _is_repeated(self, entry: Entry) -> bool:
         step = STEPS[entry.operation]
-        # Half of an erasure is what its user wants least: that is always done again.
+        # Half an erasure would be worst for its user, so it is always repeated.
         willing = step.name == "erase" or self._dice.random() < 0.8
         return willing and step in self._steps and step.again(entry.given)
 

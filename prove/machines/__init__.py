@@ -1,4 +1,4 @@
-"""Several machines: API nodes and workers in network namespaces of their own on one PostgreSQL, cut off and mended."""
+"""Several machines: API nodes and workers in separate network namespaces on one PostgreSQL, cut off and mended."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What must be there after an attack, and what is there: the checker, which knows nothing of Longmind.
+"""The accounts of an attack: what must exist and what does, independent of Longmind.
 
-Everything that can happen has a name. What was acknowledged must have happened once. What was asked for and never
-acknowledged may have happened, but once at the most. Nothing else may have happened at all.
+Every possible effect has a name. An acknowledged one must have happened once. One that was requested and never
+acknowledged may have happened at most once. No other effect may have happened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from threading import Lock
 
 @dataclass
 class Accounts:
-    """What was asked for, and what of that was acknowledged, with what the answer said. Threads may share it."""
+    """Requested and acknowledged effects, with their answers. Threads may share it."""
 
     asked: set[str] = field(default_factory=set)
     acknowledged: dict[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Accounts:
 
 
 def faults(accounts: Accounts, happened: Iterable[str], answers: Mapping[str, str] | None = None) -> list[str]:
-    """Everything that is wrong, in words; nothing when all is as it must be.
+    """Return everything that is wrong, in words; an empty list when nothing is.
 
     `happened` names each effect as often as it is there; `answers` is what stands for those that have an answer.
     """
@@ -46,5 +46,5 @@ def faults(accounts: Accounts, happened: Iterable[str], answers: Mapping[str, st
     for name, stands in (answers or {}).items():
         told = accounts.acknowledged.get(name)
         if told is not None and told != stands:
-            wrong.append(f"misreported: {name}: {told!r} was told, {stands!r} stands")
+            wrong.append(f"misreported: {name}: {told!r} was answered, {stands!r} is stored")
     return wrong

@@ -1,4 +1,4 @@
-"""What one node does holds on the other at once: keys, memory, blocks; and rates as they are documented."""
+"""Agreement of nodes: changes of keys, memory and blocks hold on the other node at once; rates are as documented."""
 
 from __future__ import annotations
 

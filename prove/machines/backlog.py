@@ -1,4 +1,4 @@
-"""Work for the workers, with effects that can be told apart."""
+"""Work for the workers, with distinguishable effects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Backlog:
             self.jobs += 1
 
     def queue_conversations(self, count: int) -> None:
-        """Each is extracted and summarised when it is closed: two jobs, and the vectors a third."""
+        """Queue closed conversations: each has three jobs, for extraction, summary and vectors."""
         for _ in range(count):
             conversation = self.ctx.conversations.create_conversation("chat")
             said = []
@@ -53,7 +53,7 @@ class Backlog:
             self.jobs += 3
 
     def queue_long(self, kind: str) -> None:
-        """One job that takes longer than a lease: of the proof's own, or of one of the engine's kinds."""
+        """Queue one job that takes longer than a lease, of the proof's own kinds or of the engine's."""
         if kind in MARKS:
             getattr(self, f"_queue_{kind.replace(' ', '_')}")(self.jobs)
             self.jobs += 1
@@ -75,7 +75,7 @@ class Backlog:
         self.ctx.jobs.enqueue(SUMMARISE, {"conversationId": conversation.id})
 
     def _queue_sleep(self, number: int) -> None:
-        """Each for an agent of its own, whose blocks hold nothing else."""
+        """Queue sleep-time memory for a new agent, whose blocks hold nothing else."""
         agent = f"agent-{number}"
         ctx = self.engine.context(tenant_id="acme", app_id="prove", user_id=self.user, agent_id=agent)
         ctx.blocks.set_sleep_time(True, agent_id=agent)

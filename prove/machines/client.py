@@ -1,4 +1,4 @@
-"""A client of the API nodes, on a machine of its own: reads requests from its input and says what came of each.
+"""A client of the API nodes on its own machine: it reads requests from its input and prints their outcomes.
 
 Every line is a JSON object: `id`, `node` (an address), `method`, `path`, `body`, `key` (Idempotency-Key), `token` and
 `seconds`. The answer, when there is one, has the status and the body; else what went wrong. Each is asked in a thread

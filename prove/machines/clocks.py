@@ -1,4 +1,4 @@
-"""Machines whose clocks are five minutes apart: leases, the queue and the order of things must not notice."""
+"""Machines with clocks five minutes apart: leases, the queue and the order of writes must not depend on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
 
 
 def _workers(world: NetworkWorld, jobs: int) -> Check:
-    """Three workers, one ahead, one behind, one right. Nobody dies: no job may be taken twice."""
+    """Check three workers, one ahead, one behind, one right: none dies, so no job may be taken twice."""
     url, door = world.new_database()
     with longmind.open(door, embedder=None) as engine, connect(door) as database, ExitStack() as stack:
         apart = []
@@ -94,11 +94,11 @@ def _nodes(world: NetworkWorld) -> Check:
 
 
 def _micros_of(worker: NetworkNode) -> int:
-    """What time it was for a worker when it began, which is just now."""
+    """Return the worker's time at its start, which is just now."""
     [at] = (found[1] for line in worker.log if (found := re.search(r"at work at (\d+)", line)))
     return int(at)
 
 
 def _as_wanted(apart: list[float]) -> bool:
-    """Whether the clocks are as wrong as they were to be: else nothing is shown."""
+    """Return whether the clocks are as wrong as intended; otherwise the check proves nothing."""
     return all(abs(each - off) < _CLOSE for each, off in zip(apart, OFF, strict=False))

@@ -1,4 +1,4 @@
-"""What came of the jobs, looked at past the engine: in the tables themselves."""
+"""The effects of jobs, read from the tables without the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Database = psycopg.Connection[tuple[Any, ...]]
 
 
 def list_effects(database: Database) -> Iterator[str]:
-    """The effects that are in the database, each as often as it is there."""
+    """Yield the effects in the database, each as often as it exists."""
     for (content,) in database.execute("SELECT content FROM longmind.events WHERE content LIKE '%\"job\\_%'"):
         yield f"remark {json.loads(content)[0]['text']}"
     for (text,) in database.execute("SELECT text FROM longmind.atoms"):
@@ -30,7 +30,7 @@ def list_effects(database: Database) -> Iterator[str]:
 
 
 def answers(database: Database) -> dict[str, str]:
-    """What those effects say that can be told beforehand."""
+    """Return the predictable content of those effects."""
     queries = {
         "summary": "SELECT id, rolling_summary FROM longmind.conversations WHERE rolling_summary IS NOT NULL",
         "distillate": "SELECT timeline_id, text FROM longmind.events WHERE stage LIKE 'summary%'",

@@ -1,4 +1,4 @@
-"""Users who are erased while a worker that has a job of theirs in its hands is cut off: nothing of them comes back."""
+"""Users that are erased while a worker with one of their jobs is cut off: none of their data comes back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
     ):
         other = Backlog(engine, "bob")
         for kind in kinds:
-            # Somebody of that name may come again, and is somebody else.
+            # A user may return under the same name, as a new user.
             ada = Backlog(engine, "ada")
             name = wait_for_job(workers, ada, kind)
             world.lines.cut(name, DATABASE)
@@ -58,7 +58,7 @@ def _erase(backlog: Backlog, seconds: float = 30.0) -> None:
 
 
 def tables_with(database: Database, scope_id: str) -> list[str]:
-    """The tables in which there is something of a user; that there was an erasure is all that may be left."""
+    """Return the tables that hold data of a user; only the record of an erasure may be left."""
     tables = database.execute(
         "SELECT table_name FROM information_schema.columns "
         "WHERE table_schema = 'longmind' AND column_name = 'scope_id' AND table_name <> 'erasures'"

@@ -1,4 +1,4 @@
-"""Lines that lose about half of what is sent, in bursts, for a while: what gets through is late, and in pieces.
+"""Lines that lose about half of the traffic in bursts: the rest arrives late and in pieces.
 
 The kernel's own means for it (netem) are often not built in, so that the lines are cut and mended again and again.
 """
@@ -92,7 +92,7 @@ def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
 
 @contextmanager
 def _flaky(world: NetworkWorld, dice: random.Random) -> Iterator[list[str]]:
-    """Break a line to the database, any of them and either way, and mend it a moment later, all the time."""
+    """Break random lines to the database, in either direction, and mend each a moment later, while the block runs."""
     over, bursts = threading.Event(), list[str]()
 
     def flap(name: str, dice: random.Random) -> None:
@@ -110,5 +110,5 @@ def _flaky(world: NetworkWorld, dice: random.Random) -> Iterator[list[str]]:
         finally:
             over.set()
         for each in flapping:
-            # Whoever could not break a line says so.
+            # A thread that could not break a line raises its error here.
             each.result()

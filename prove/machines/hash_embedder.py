@@ -1,4 +1,4 @@
-"""An embedder without a model, for jobs that have to have one: the same text has the same vector on every machine."""
+"""An embedder without a model: the same text has the same vector on every machine."""
 
 from __future__ import annotations
 

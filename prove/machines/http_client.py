@@ -16,14 +16,14 @@ from prove.machines.nodes import PORT, NetworkNode, running
 
 @dataclass(frozen=True)
 class NodeAnswer:
-    """What came of a request; status 0 when there was no answer at all."""
+    """The outcome of a request; its status is 0 without an answer."""
 
     status: int
     seconds: float
     body: Any = None
     error: str = ""
     date: str = ""
-    """What time it is on the node, as it says itself."""
+    """The node's own time."""
 
     @property
     def good(self) -> bool:
@@ -31,7 +31,7 @@ class NodeAnswer:
 
     @property
     def clean(self) -> bool:
-        """Whether it tells the client something it can act on: done, or a problem with its kind and what to do."""
+        """Return whether the client can act on it: a success, or a problem with its type and advice."""
         if self.status == 0:
             return bool(self.error)
         return self.good or (isinstance(self.body, dict) and {"type", "detail", "status"} <= self.body.keys())
@@ -59,7 +59,7 @@ class HttpClient:
         seconds: float = 30.0,
         token: str | None = None,
     ) -> Future[NodeAnswer]:
-        """Ask, and go on; the answer comes in time."""
+        """Send a request without waiting, and return the future of its answer."""
         number = next(self._numbers)
         request = {
             "id": number,

@@ -1,4 +1,4 @@
-"""Catches a worker in the middle of a job of a kind."""
+"""Search for a worker that is in the middle of a job of a kind."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KINDS = {
     "summary": "conversation.summarise",
     "event vectors": "events.embed",
 }
-"""What a worker is cut off in the middle of, and how the names of such jobs begin."""
+"""The kinds of jobs during which a worker is cut off, and how their names begin."""
 WORKING_AGAIN = 20.0
 """Seconds within which a worker whose line is mended has to begin with a job."""
 
 
 def wait_for_job(workers: dict[str, NetworkNode], backlog: Backlog, kind: str) -> str:
-    """Which of them is in the middle of a job of this kind; of a slow remark, in the transaction that ends it."""
+    """Return the worker that has just begun a job of this kind; for a slow remark, the transaction that ends it."""
     wanted = "transaction" if kind == "slow-remark" else kind
     for node in workers.values():
         node.forget_said()
@@ -40,7 +40,7 @@ def wait_for_job(workers: dict[str, NetworkNode], backlog: Backlog, kind: str) -
 
 
 def find_held_job(database: Database, node: NetworkNode, kind: str) -> list[tuple[str, str, int]]:
-    """The job of this kind that the worker has and has not ended: if there is none, it was quicker than the cut."""
+    """Return the unfinished job of this kind that the worker holds; empty if it finished before the cut."""
     rows = database.execute(
         "SELECT id, fencing_token FROM longmind.jobs "
         "WHERE status = 'running' AND worker LIKE %s AND kind LIKE %s ORDER BY updated_at DESC LIMIT 1",

@@ -1,4 +1,4 @@
-"""A load of requests from the client's machine, told on its input, and told of on its output."""
+"""A load of requests from the client's machine: the order comes on its input, the result goes to its output."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _NOBODY = "02:00:00:00:00:99"
 
 
 def cannot() -> str | None:
-    """Why there can be no network of namespaces on this machine; None when there can."""
+    """Return why this machine cannot have a network of namespaces; None when it can."""
     if os.name != "posix" or shutil.which("ip") is None:
         return "the command ip of iproute2 is not there"
     if os.geteuid() != 0:
@@ -50,7 +50,7 @@ class Machine:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """What a command begins with that is to run on this machine."""
+        """Return the prefix of a command that runs on this machine."""
         return ("ip", "netns", "exec", self.namespace)
 
 
@@ -85,14 +85,14 @@ class Network:
                 _ip("netns", "del", namespace)
 
     def unplug(self, name: str) -> None:
-        """Take the line of a machine down; it can tell, since its card has no carrier any more."""
+        """Take the line of a machine down, which the machine notices, since its card loses the carrier."""
         _ip("-n", self.switch, "link", "set", self.machines[name].port, "down")
 
     def plug_in(self, name: str) -> None:
         _ip("-n", self.switch, "link", "set", self.machines[name].port, "up")
 
     def lose(self, sender: str, receiver: str) -> None:
-        """Lose all that one machine sends to another, and nothing that comes back; neither is told."""
+        """Lose silently all that one machine sends to another, and nothing that comes back."""
         self._know(self.machines[sender], self.machines[receiver], _NOBODY)
 
     def cut(self, name: str, other: str) -> None:

@@ -38,7 +38,7 @@ class CutTally:
     refused: Counter[str] = field(default_factory=Counter)
     unclean: list[str] = field(default_factory=list)
     uncut: list[str] = field(default_factory=list)
-    """Requests that were answered well by a node that was cut off before they were sent."""
+    """Requests that a node answered although it was cut off before they were sent."""
     slowest: float = 0.0
     retried: int = 0
 
@@ -100,7 +100,7 @@ def _nodes_cut(
         world.lines.heal(name)
         _works_again(world, asking, name)
         for key in keys:
-            # The node that was cut off is asked once more, and must tell of the same message.
+            # The node that was cut off must return the same message when it is asked again.
             again = asking.ask(world.lines[name], "POST", path, {"content": key}, key=key)
             tally.look_at(again)
             if again.good:

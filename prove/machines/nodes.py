@@ -1,4 +1,4 @@
-"""Programs of ours on the machines of the network: API nodes, workers, and what they say."""
+"""Programs on the machines of the network: API nodes and workers, with their output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PORT = 8000
 PATIENCE = 60.0
 
-# A namespace cannot have a wall clock of its own, so the process is told another time before it loads Longmind.
+# A namespace cannot have its own wall clock, so the process gets another time before it loads Longmind.
 _WRONG_TIME = """
 import runpy, sys, time
 right, right_ns = time.time, time.time_ns
@@ -77,7 +77,7 @@ class NetworkNode:
         print(json.dumps(what), file=self.process.stdin, flush=True)
 
     def hear(self, seconds: float = PATIENCE) -> Any:
-        """The next thing it says; None when it says nothing for so long."""
+        """Return the next message; None when none comes in time."""
         try:
             return self._said.get(timeout=seconds)
         except Empty:
@@ -106,7 +106,7 @@ class NetworkNode:
 
 @contextmanager
 def api_node(machine: Machine, url: str, settings: dict[str, str], clock_off: float = 0.0) -> Iterator[NetworkNode]:
-    """`longmind serve` on a machine, reachable by the others, on which the time may be wrong by so many seconds."""
+    """`longmind serve` on a machine, reachable by the others, with a clock that is wrong by `clock_off` seconds."""
     program = ("-c", _WRONG_TIME.format(int(clock_off * 10**9))) if clock_off else ("-m", "longmind.cli")
     arguments = (*program, "serve", "--host", machine.address, "--port", str(PORT), "--workers", "0")
     with running(NetworkNode(machine, arguments, {"LONGMIND_URL": url, **settings})) as node:

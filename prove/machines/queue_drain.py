@@ -12,7 +12,7 @@ import psycopg
 def work_off(
     database: psycopg.Connection[tuple[Any, ...]], seconds: float, meanwhile: Callable[[], None] = lambda: None
 ) -> list[str]:
-    """Wait until no job is left; what is still there after so long."""
+    """Wait until no job is left, and return the jobs that are left when the time is over."""
     deadline = time.monotonic() + seconds
     while True:
         left = database.execute(

@@ -1,4 +1,4 @@
-"""Words by which a worker of the proof knows that it is to think over a job for longer than its lease."""
+"""Words in texts that make a worker of the proof spend longer on a job than its lease."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MARKS = {
     "vectors": "waits for a vector",
     "event vectors": "waits for its vector",
 }
-"""What each kind of thinking is called, and what is said in the texts that it is done slowly over."""
+"""The words that slow down each kind of work."""
 
 
 def find_mark(texts: Iterable[str], *kinds: str) -> str | None:
-    """Which of these kinds of thinking the texts ask for."""
+    """Return the first of these kinds that the texts slow down; None if there is none."""
     said = list(texts)
     return next((kind for kind in kinds if any(MARKS[kind] in text for text in said)), None)

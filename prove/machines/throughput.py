@@ -1,8 +1,8 @@
-"""How much more several machines do than one: jobs with 1, 2 and 4 workers, requests with 1 and 2 nodes.
+"""Throughput of several machines compared with one: jobs with 1, 2 and 4 workers, requests with 1 and 2 nodes.
 
-All of these machines share the processors of one. So beside the ratios stand the processor seconds that each job or
-request took, of the workers or nodes and of PostgreSQL: as long as these stay the same, what limits is the processors,
-not a lock; and jobs that only wait, as for a model, show what the queue itself allows.
+All of these machines share the processors of one. So the ratios come with the processor seconds of each job or
+request, of the workers or nodes and of PostgreSQL: while these stay the same, the processors are the limit and not a
+lock. Jobs that only wait, as for a model, show what the queue itself allows.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _measure_requests(world: NetworkWorld, seconds: float) -> Check:
 
 
 class _Watch:
-    """Looks again and again whether somebody waits for a lock in the database."""
+    """A repeated count of the sessions that wait for a lock in the database."""
 
     def __init__(self, database: psycopg.Connection[tuple[Any, ...]]) -> None:
         self._database = database
@@ -164,14 +164,14 @@ class _Watch:
 
     @property
     def share(self) -> float:
-        """How many waited, on average."""
+        """Return the mean number of sessions that waited."""
         return round(self._waits / max(1, self._looks), 2)
 
 
 def _let_go(
     world: NetworkWorld, database: psycopg.Connection[tuple[Any, ...]], workers: list[NetworkNode], jobs: int
 ) -> dict[str, float]:
-    """Let the jobs that were held back be due, and measure until the last is done."""
+    """Make the jobs due that were held back, and measure until the last is done."""
     before, watch, began = _processor_seconds(world, workers), _Watch(database), time.monotonic()
     due = database.execute("UPDATE longmind.jobs SET due_at = due_at - %s WHERE status = 'queued'", (_FAR,)).rowcount
     if due < jobs:
@@ -189,7 +189,7 @@ def _hold_back(database: psycopg.Connection[tuple[Any, ...]]) -> None:
 
 
 def _warm_up(database: psycopg.Connection[tuple[Any, ...]], jobs: int, seconds: float = 120.0) -> None:
-    """Have some of the jobs done first: what a worker loads with its first ones would count for each worker anew."""
+    """Finish some of the jobs first, so that the modules a worker loads with its first jobs are not measured."""
     deadline = time.monotonic() + seconds
     database.execute(
         "UPDATE longmind.jobs SET due_at = due_at - %s WHERE id IN "
@@ -213,7 +213,7 @@ def _watch_clients(generator: NetworkNode, watch: _Watch, seconds: float) -> Any
 
 
 def _processor_seconds(world: NetworkWorld, nodes: list[NetworkNode]) -> float:
-    """Of the nodes, and of PostgreSQL with all that it has started, also what has ended."""
+    """Return the processor seconds of the nodes, and of PostgreSQL with its processes, ended ones included."""
     server = psutil.Process(world.server.pid)
     used = sum(server.cpu_times()[:4])
     for child in server.children(recursive=True):

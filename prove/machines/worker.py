@@ -29,7 +29,7 @@ from prove.machines.slow_job_marks import find_mark
 
 
 class Thoughts:
-    """Takes a while over everything, as a model does, and longer over what is marked for it."""
+    """Work that takes a while, as with a model, and longer for texts that are marked."""
 
     def __init__(self, seconds: float, long: float) -> None:
         self._seconds = seconds
@@ -45,7 +45,7 @@ class Thoughts:
 
 
 class EachMessage(Thoughts):
-    """An extractor to whom each thing that the user says is a fact."""
+    """An extractor for which each remark of the user is a fact."""
 
     name = "each-message"
 
@@ -61,7 +61,7 @@ class EachMessage(Thoughts):
 
 
 class Verbatim(Thoughts):
-    """A summariser that leaves nothing out while there is room, so that anything told twice, or not at all, shows."""
+    """A summariser that omits nothing while there is room, so that missing and repeated texts show."""
 
     name = "verbatim@1"
 
@@ -71,7 +71,7 @@ class Verbatim(Thoughts):
 
 
 class SlowWords(HashEmbedder, Thoughts):
-    """An embedder that takes long over what is marked for it, and no time over anything else."""
+    """An embedder that is slow for marked texts, and instant for others."""
 
     def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
         if found := find_mark(texts, "vectors", "event vectors"):

@@ -38,17 +38,17 @@ WHERE datname = current_database() AND backend_xid IS NOT NULL AND now() - xact_
 
 @dataclass
 class Cuts:
-    """What was cut off, how, and in the middle of what."""
+    """The cuts so far: their manner, and the job that each interrupted."""
 
     manners: Counter[str] = field(default_factory=Counter)
     together: set[tuple[str, str]] = field(default_factory=set)
     in_the_middle: list[tuple[str, str, int]] = field(default_factory=list)
-    """The kind, the job, and the token of the worker that had it in its hands when its line was already cut."""
+    """The kind, the job, and the token of the worker that held it when its line was already cut."""
     back: list[float] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
 
     def next(self) -> tuple[str, str]:
-        """What to cut off and how: after so many cuts, every kind in every manner."""
+        """Return the next kind of job and manner of cut, in turn until every pair has occurred."""
         count = sum(self.manners.values())
         return list(KINDS)[count % len(KINDS)], list(MANNERS)[(count + count // len(KINDS)) % len(MANNERS)]
 
@@ -70,7 +70,7 @@ class Cuts:
 
 
 def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
-    """Cut one after the other off, until the time for it is over, and settle the accounts at the end."""
+    """Cut off one worker after the other until the time is over, and compare the accounts at the end."""
     url, door = world.new_database()
     dice = plan.dice("worker cuts")
     cuts = Cuts()
@@ -135,7 +135,7 @@ def run(plan: Plan, world: NetworkWorld) -> Iterator[Check]:
 
 
 def check_vanished_transaction(world: NetworkWorld) -> Iterator[Check]:
-    """What a worker has locked when it vanishes must not hold up the others for long."""
+    """Check that the locks of a vanished worker do not hold up the others for long."""
     longest = LEASE + 4 * SILENCE
     url, door = world.new_database()
     with (

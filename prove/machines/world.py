@@ -20,7 +20,7 @@ WORKERS = ("worker1", "worker2", "worker3", "worker4")
 LEASE = 2.0
 SILENCE = 3.0
 
-# A proof that waited for half a minute at each cut would show the same, and less often.
+# Long waits at each cut would prove the same, and less often.
 QUICK = {
     "LONGMIND_JOB_LEASE_SECONDS": str(LEASE),
     "LONGMIND_WORKER_POLL_SECONDS": "0.1",
@@ -33,7 +33,7 @@ QUICK = {
 
 
 class NetworkWorld:
-    """All of it, and a door to the database that no cut closes: its unix socket."""
+    """The machines, and a way to the database that no cut closes: its unix socket."""
 
     def __init__(self, lines: Network, server: PostgresServer) -> None:
         self.lines = lines
@@ -41,7 +41,7 @@ class NetworkWorld:
         self._databases = 0
 
     def new_database(self) -> tuple[str, str]:
-        """The address of an empty database as the machines see it, and as the attacker does."""
+        """Return the address of an empty database for the machines, and for the attacker."""
         self._databases += 1
         name = f"proof_{self._databases}"
         self.server.create_database(name)

@@ -1,4 +1,4 @@
-"""PostgreSQL attacked under load: whatever happens to it, callers are told the truth, and work goes on by itself."""
+"""PostgreSQL attacked under load: callers get true answers whatever happens, and work resumes by itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(plan: Plan) -> Iterator[Check]:
         try:
             world = FaultWorld(primary, replica, Proxy(("127.0.0.1", primary.port)), plan.dice("faults"))
             yield from _one_address(plan, world)
-            # What was the primary is made anew, as a copy of who has taken over.
+            # The former primary becomes a fresh copy of the server that has taken over.
             world.replica.remove()
             world.replica = world.node.replica("third")
             yield from _several_addresses(plan, world)
@@ -52,7 +52,7 @@ def run(plan: Plan) -> Iterator[Check]:
 
 
 def _one_address(plan: Plan, world: FaultWorld) -> Iterator[Check]:
-    """Everything, over a way that can be cut and led elsewhere."""
+    """Check all faults over a connection that can be cut and redirected."""
     crew = Crew(1, world.node.url(str(world.proxy.port)), plan.folder, plan.seed)
     *faults, last = FAULTS
     rounds = _ROUNDS_IN_FULL if plan.full else 1
@@ -69,7 +69,7 @@ def _one_address(plan: Plan, world: FaultWorld) -> Iterator[Check]:
 
 
 def _several_addresses(plan: Plan, world: FaultWorld) -> Iterator[Check]:
-    """A list of servers in the address, of which the driver takes the one that can be written."""
+    """Check a failover with several servers in the address; the driver uses the writable one."""
     ports = f"{world.node.port},{world.replica.port}"
     crew = Crew(2, world.node.url(ports, target_session_attrs="read-write"), plan.folder, plan.seed)
     await_replica(world)
@@ -79,7 +79,7 @@ def _several_addresses(plan: Plan, world: FaultWorld) -> Iterator[Check]:
 
 
 def _make_claims(crew: Crew, node: PostgresNode, how: str) -> Iterator[Check]:
-    """The claims, and what speaks against them."""
+    """Yield the claims about a crew, with the evidence against them."""
     report = crew.report
     for struck in report.struck:
         yield recovery(struck, report)
@@ -126,7 +126,7 @@ def _make_claims(crew: Crew, node: PostgresNode, how: str) -> Iterator[Check]:
 
 
 def recovery(struck: FaultRun, report: Report) -> Check:
-    """Everybody has written again, and /readyz has told of the fault where it had to, and of its end."""
+    """Check that every process wrote again, and that /readyz reported the fault where it had to, and its end."""
     during = [status for at, status in report.readiness if struck.began <= at <= struck.healed + (struck.seconds or 0)]
     back = [at for at, status in report.readiness if at > struck.healed and status == 200]
     against = []
@@ -135,7 +135,7 @@ def recovery(struck: FaultRun, report: Report) -> Check:
     if struck.seconds is None:
         against.append("somebody did not come back")
     if struck.fault.unready and 503 not in during:
-        against.append("/readyz did not tell of it")
+        against.append("/readyz did not report it")
     if not back:
         against.append("/readyz did not come back")
     figures = {"struck": struck.times, "fault seconds": round(struck.healed - struck.began, 1)}

@@ -1,4 +1,4 @@
-"""Compares what callers were told with what is there. It knows nothing of the engine that both come from."""
+"""Comparison of the answers to callers with the stored data, independent of the engine."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 Outcome = Literal["done", "refused", "unknown", "improper"]
-"""What a caller was told: it is done; it was not done; nobody knows; or something that is no proper answer."""
+"""The answer to a caller: done, not done, unknown, or something that is not a proper answer."""
 
 
 class CallerOperation(NamedTuple):
-    """One thing that somebody wanted, and how it ended for them."""
+    """One request of a caller, and its outcome."""
 
     kind: str
     mark: str
-    """What can be found again of it, and of nothing else."""
+    """A text that belongs to this operation alone, by which its effect is found."""
     outcome: Outcome
     attempts: int = 1
-    """How often it was asked for; more than once only with a key that makes it the same thing."""
+    """The number of requests; more than one only with a key that makes them the same operation."""
     seconds: float = 0.0
-    """How long the longest attempt took."""
+    """The duration of the longest attempt."""
     error: str = ""
 
 
 class Ledger(NamedTuple):
-    """What is there: each mark as often as it was found, and the numbers of each conversation's messages."""
+    """The stored data: the count of each mark, and the numbers of each conversation's messages."""
 
     marks: Mapping[str, int]
     sequences: Mapping[str, Sequence[int]]
 
 
 def compare_effects(operations: Iterable[CallerOperation], there: Ledger) -> Iterator[str]:
-    """What is there but should not be, and what should be there and is not."""
+    """Yield effects that exist and should not, and effects that should exist and do not."""
     known = set()
     for each in operations:
         known.add(each.mark)
@@ -51,14 +51,14 @@ def compare_effects(operations: Iterable[CallerOperation], there: Ledger) -> Ite
 
 
 def compare_orders(there: Ledger) -> Iterator[str]:
-    """Conversations whose messages are not numbered one after another."""
+    """Yield conversations whose messages are not numbered consecutively."""
     for conversation, numbers in there.sequences.items():
         if sorted(numbers) != list(range(1, len(numbers) + 1)):
             yield f"{conversation} has messages with numbers that repeat or leave gaps"
 
 
 def compare_counts(operations: Iterable[CallerOperation], kind: str, found: int) -> Iterator[str]:
-    """A counter that each operation of a kind raises by one, seen as a whole."""
+    """Compare a counter with the operations of a kind, each of which raises it by one."""
     counted = [each for each in operations if each.kind == kind]
     yield from (f"{each.mark} ended with {each.error}" for each in counted if each.outcome == "improper")
     told = Counter(each.outcome for each in counted)
@@ -73,21 +73,21 @@ def compare_subscriber(
     ledger: Sequence[tuple[int, str]],
     events: Mapping[str, str],
 ) -> Iterator[str]:
-    """What the subscriber of a process was told against what that process did: of each commit once, of nothing else."""
+    """Compare a subscriber with the operations of its process: each commit is reported once, and nothing else."""
     if twice := [event_id for event_id, times in Counter(heard).items() if times > 1]:
-        yield f"the subscriber was told twice of {len(twice)} changes, such as {twice[:3]}"
+        yield f"the subscriber saw {len(twice)} changes twice, such as {twice[:3]}"
     if strange := set(heard) - {event_id for _, event_id in ledger}:
-        yield f"the subscriber was told of {len(strange)} changes that are not there, such as {sorted(strange)[:3]}"
+        yield f"the subscriber saw {len(strange)} changes that do not exist, such as {sorted(strange)[:3]}"
     told = set(heard)
     for each in operations:
-        # What was asked for again may have been done by the first try, of which nobody knew.
+        # A repeated operation may have been done by the first try, whose outcome was unknown.
         sure = each.outcome == "done" and each.attempts == 1 and each.mark in events
         if sure and events[each.mark] not in told:
-            yield f"the subscriber was not told of {each.mark}"
+            yield f"the subscriber missed {each.mark}"
 
 
 def compare_follower(seen: Sequence[tuple[int, str]], ledger: Sequence[tuple[int, str]]) -> Iterator[str]:
-    """A follower's way against the ledger: each change once, in the order of the ledger, and none left out."""
+    """Compare a follower with the ledger: each change once, in the order of the ledger, and none missing."""
     cursors = [cursor for cursor, _ in seen]
     if any(later <= earlier for earlier, later in pairwise(cursors)):
         yield "the follower was given a change twice, or one before another that comes earlier"
@@ -96,4 +96,4 @@ def compare_follower(seen: Sequence[tuple[int, str]], ledger: Sequence[tuple[int
         yield f"the follower missed {len(missing)} changes, such as {sorted(missing)[:3]}"
     strange = set(seen) - set(ledger)
     if strange:
-        yield f"the follower was told {len(strange)} changes that are not there, such as {sorted(strange)[:3]}"
+        yield f"the follower saw {len(strange)} changes that do not exist, such as {sorted(strange)[:3]}"

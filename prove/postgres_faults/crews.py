@@ -1,4 +1,4 @@
-"""The processes of the workload, from their start to what they report, and the faults that strike them in between."""
+"""The processes of the workload, from their start to their reports, and the faults that strike them in between."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ ENGINES = WRITERS + 3
 
 @dataclass
 class FaultRun:
-    """One fault as it went: when it began and was healed, and how long it took until everybody was at work again."""
+    """One fault: when it began and was healed, and how long it took until all processes worked again."""
 
     fault: Fault
     began: float
     healed: float
     seconds: float | None
-    """None when somebody did not come back."""
+    """None when a process did not come back."""
     times: int = 1
-    """How often it struck: sessions that were ended, connections that were cut, or that it was there at all."""
+    """The number of hits: sessions ended, connections cut, or 1 for the fault itself."""
 
 
 @dataclass
 class Report:
-    """What the processes of a crew said in the end."""
+    """The final reports of the processes of a crew."""
 
     operations: list[CallerOperation] = field(default_factory=list)
     seen: list[tuple[int, str]] = field(default_factory=list)
     heard: list[tuple[list[CallerOperation], list[str]]] = field(default_factory=list)
-    """Of each writer, what it did and what its subscriber was told."""
+    """The operations of each writer, and the changes that its subscriber saw."""
     readiness: list[tuple[float, int]] = field(default_factory=list)
     struck: list[FaultRun] = field(default_factory=list)
     most: int = 0
@@ -65,7 +65,7 @@ class Crew:
 
     @contextmanager
     def at_work(self, world: FaultWorld) -> Iterator[None]:
-        """Everybody is at work in the block; afterwards all is finished and reported."""
+        """Processes at work in the block; at its end they finish and report."""
         stop, end, name = str(self._stop), str(self._end), self.name
         with ExitStack() as stack:
             writers = [
@@ -135,7 +135,7 @@ def count_sessions(node: PostgresNode) -> int:
 
 
 def _count_lasting_sessions(node: PostgresNode) -> int:
-    """How many sessions there are once those that were left behind had time to go."""
+    """Return the number of sessions after abandoned ones had time to end."""
     deadline = time.monotonic() + 10
     while (found := count_sessions(node)) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -143,7 +143,7 @@ def _count_lasting_sessions(node: PostgresNode) -> int:
 
 
 def events_of_marks(node: PostgresNode) -> dict[str, str]:
-    """The event that each message and each recorded event with a mark stands in."""
+    """Return the event of each mark in a message or a recorded event."""
     rows = node.administer(
         "SELECT event_id, concat(content, text) FROM longmind.events WHERE sequence IS NOT NULL OR kind = 'attacked'"
     )
@@ -151,7 +151,7 @@ def events_of_marks(node: PostgresNode) -> dict[str, str]:
 
 
 def read_effects(node: PostgresNode, crew: str) -> tuple[Ledger, list[tuple[int, str]], int, list[str]]:
-    """All that a crew has left, as the superuser sees it: marks, the ledger, the counter, and jobs' marks."""
+    """Return all data of a crew, as the superuser sees it: marks, the ledger, the counter, and the marks of jobs."""
     marks: Counter[str] = Counter()
     sequences = defaultdict(list)
     ledger = []
@@ -163,7 +163,7 @@ def read_effects(node: PostgresNode, crew: str) -> tuple[Ledger, list[tuple[int,
         ledger.append((position, event_id))
         if sequence is not None:
             sequences[conversation_id].append(sequence)
-        # What is told of an atom may quote it; it is no second one.
+        # The change of an atom may quote its text, which is not a second atom.
         if sequence is not None or kind == "attacked":
             marks.update(set(_MARK.findall(text)))
     for (text,) in node.administer("SELECT text FROM longmind.atoms"):

@@ -1,6 +1,6 @@
-"""What is done to PostgreSQL and to the way that leads there. Each fault is over, or healed, when its function ends.
+"""Faults of PostgreSQL and of the connection to it. Each fault is over, or healed, when its function ends.
 
-Its answer is how often it struck, as somebody else than the engine sees it: a fault that struck nobody shows nothing.
+The function returns the number of hits, counted without the engine: a fault without a hit proves nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from prove.postgres_faults.nodes import OWNER, PASSWORD, PostgresNode, StopMode
 from prove.postgres_faults.proxy import Attack, Proxy
 
 SHORT, LONG = 5.0, 9.0
-"""A freeze that the time limits of the workload sit out, and one that they do not."""
+"""Seconds of a freeze that stays within the time limits of the workload, and of one that exceeds them."""
 
 
 @dataclass
 class FaultWorld:
-    """The server that is the primary at the moment, the one that follows it, and the way that leads there."""
+    """The present primary, its replica, and the proxy that leads to the primary."""
 
     node: PostgresNode
     replica: PostgresNode
@@ -36,7 +36,7 @@ class Fault:
     name: str
     strike: Callable[[FaultWorld], int]
     unready: bool = False
-    """Whether /readyz has to tell of it."""
+    """True if /readyz has to report it."""
 
 
 _HOLDER = "holder"
@@ -61,7 +61,7 @@ def _end_sessions(world: FaultWorld) -> int:
 
 
 def _end_some_sessions(world: FaultWorld) -> int:
-    """Again and again one of them, at whatever it is doing."""
+    """End one busy session after another, at any point of its work."""
     ended = 0
     for _ in range(20):
         ended += len(
@@ -105,7 +105,7 @@ def _delay(world: FaultWorld) -> int:
 def _silence(world: FaultWorld) -> int:
     world.proxy.silence()
     time.sleep(LONG)
-    # What was on its way is gone, as with a firewall that has forgotten its connections.
+    # Data in transit is lost, as with a firewall that has dropped its connections.
     lost = world.proxy.cut_all()
     world.proxy.resume()
     return lost
@@ -121,7 +121,7 @@ def _freeze(seconds: float) -> Callable[[FaultWorld], int]:
 
 
 def _hold_locks(world: FaultWorld) -> int:
-    """Longer than a write waits."""
+    """Hold a lock for longer than a write waits."""
     with world.node.session() as connection:
         connection.execute("LOCK TABLE longmind.events IN ACCESS EXCLUSIVE MODE")
         time.sleep(2)
@@ -140,9 +140,9 @@ def _time_out_statements(world: FaultWorld) -> int:
 
 
 def _take_all_connections(world: FaultWorld) -> int:
-    """Until the crew has none any more, and nobody gets one."""
+    """Take connections until the crew has none and cannot get one."""
     with ExitStack() as held:
-        # By a session that is there already: those who ask in vain take the places that are kept for administrators.
+        # An open session, since refused callers occupy the connections that are reserved for administrators.
         administrator = held.enter_context(world.node.session())
         full_at: float | None = None
         for _ in range(_MOST_TRIES):
@@ -157,7 +157,7 @@ def _take_all_connections(world: FaultWorld) -> int:
                     full_at = full_at or time.monotonic()
                 time.sleep(0.05)
             else:
-                # Somebody of the crew may have come in between, and had the last place until now.
+                # A process of the crew may have held the last connection until now.
                 full_at = None
         return _is_refused(world)
 
@@ -185,7 +185,7 @@ def _number(world: FaultWorld, query: str) -> int:
 
 
 def _is_refused(world: FaultWorld, statement: str = "SELECT 1") -> int:
-    """1 when the owner of the database cannot connect just now, or not do this."""
+    """Return 1 if the owner of the database cannot connect now or run the statement, otherwise 0."""
     try:
         with psycopg.connect(world.node.url(), connect_timeout=5) as connection:
             connection.execute(statement.encode())
@@ -195,19 +195,19 @@ def _is_refused(world: FaultWorld, statement: str = "SELECT 1") -> int:
 
 
 def await_replica(world: FaultWorld) -> None:
-    """From now on nothing is acknowledged that the replica does not have."""
+    """Make the primary wait for the replica, so that the replica has everything that is acknowledged."""
     world.node.administer("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
     deadline = time.monotonic() + 30
     while world.node.administer("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") != [(1,)]:
         if time.monotonic() > deadline:
             raise TimeoutError("the replica does not follow")
         time.sleep(0.1)
-    # A moment in which all that is under way already waits for it.
+    # Time for everything under way to wait for the replica.
     time.sleep(0.5)
 
 
 def fail_over(world: FaultWorld) -> int:
-    """The primary crashes, and the replica takes over; the way leads there."""
+    """Crash the primary, promote the replica, and lead the proxy there."""
     await_replica(world)
     world.node.stop("immediate")
     world.replica.promote()
@@ -232,6 +232,6 @@ FAULTS = (
     Fault("a server without a free connection", _take_all_connections, unready=True),
     Fault("a password that is changed", _change_password, unready=True),
     Fault("a server that is made read-only", _make_read_only, unready=True),
-    # Last, because what was the primary is gone then.
+    # Last, because the former primary is gone afterwards.
     Fault("a failover to another address", fail_over),
 )

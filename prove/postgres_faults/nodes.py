@@ -42,7 +42,7 @@ class PostgresNode:
         return f"postgresql://{OWNER}:{PASSWORD}@{hosts}/{DATABASE}?sslmode=disable&gssencmode=disable{named}"
 
     def administer(self, *statements: str, database: str = DATABASE) -> list[Any]:
-        """Run statements as the superuser, by a way of its own; gives the rows of the last."""
+        """Run statements as the superuser over the socket; return the rows of the last."""
         address = f"postgresql://postgres@/{database}?host={quote(str(self._sockets), safe='')}&port={self.port}"
         with psycopg.connect(address, autocommit=True, connect_timeout=10) as connection:
             for statement in statements:
@@ -51,7 +51,7 @@ class PostgresNode:
 
     @contextmanager
     def session(self) -> Iterator[psycopg.Connection[Any]]:
-        """A transaction of somebody else's, open until the end of the block."""
+        """A transaction of another client, open until the end of the block."""
         address = f"postgresql://postgres@/{DATABASE}?host={quote(str(self._sockets), safe='')}&port={self.port}"
         with psycopg.connect(address) as connection:
             yield connection
@@ -71,7 +71,7 @@ class PostgresNode:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """None of its processes goes on until the end of the block, as with a disk that does not answer."""
+        """Freeze its processes until the end of the block, as with a disk that does not answer."""
         postmaster = psutil.Process(self.pid)
         processes = [postmaster, *postmaster.children(recursive=True)]
         try:
@@ -83,7 +83,7 @@ class PostgresNode:
                 _signal(each, signal.SIGCONT)
 
     def count_stopped(self) -> int:
-        """How many of its processes stand still."""
+        """Return the number of its stopped processes."""
         postmaster = psutil.Process(self.pid)
         processes = (postmaster, *postmaster.children(recursive=True))
         return sum(each.status() == psutil.STATUS_STOPPED for each in processes)

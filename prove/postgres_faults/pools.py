@@ -1,4 +1,4 @@
-"""Too many callers for the connections there are, and a caller that is stopped in the middle of a transaction."""
+"""More callers than connections, and a caller that is stopped in the middle of a transaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WAIT = 1.0
 
 
 def check_exhausted_pool(node: PostgresNode) -> Check:
-    """Two connections that wait for a lock, and many callers: who gets none is told so in time, and later is served."""
+    """Block two connections with a lock: callers without one are refused in time, and served later."""
     settings = {**LIMITS, "pool_size": 2, "connect_timeout_seconds": _WAIT, "busy_timeout_seconds": 30.0}
     against = []
     with longmind.open(node.url(), **settings) as engine, ThreadPoolExecutor(_CALLERS) as threads:
@@ -64,7 +64,7 @@ def check_exhausted_pool(node: PostgresNode) -> Check:
 
 
 def check_stopped_client(node: PostgresNode) -> Check:
-    """A process that is stopped in the middle of a write gives its locks back, and its write is not half done."""
+    """Stop a process in the middle of a write: its locks are released, and its write is not half done."""
     settings = {**LIMITS, "busy_timeout_seconds": 1.0, "answer_timeout_seconds": 1.0}
     with longmind.open(node.url(), **settings) as engine:
         chat = ada(engine).conversations
@@ -92,7 +92,7 @@ def check_stopped_client(node: PostgresNode) -> Check:
     if seconds > 10:
         against.append("its locks were held")
     if texts != sorted(expected):
-        against.append(f"it was told {outcome}, and there is {texts}")
+        against.append(f"its answer was {outcome}, and {texts} is stored")
     return Check(
         "A process that is stopped in the middle of a write holds nobody up for long, and its write is whole or not",
         not against,

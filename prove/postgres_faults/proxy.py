@@ -1,4 +1,4 @@
-"""A way to PostgreSQL that can be attacked: cut, delayed, silenced, or led elsewhere, at messages that are chosen.
+"""A proxy for PostgreSQL that can cut, delay, silence or redirect connections at chosen messages.
 
 It reads the client's messages one by one, and knows which of them lets a COMMIT be executed.
 """
@@ -21,7 +21,7 @@ Attack = Literal[
     "held up at its beginning",
 ]
 HELD_UP = 0.6
-"""For how many seconds."""
+"""The delay in seconds."""
 _CHUNK = 65536
 
 
@@ -32,9 +32,9 @@ class Proxy:
         self.target = target
         self.delay = 0.0
         self.delayed = 0
-        """How many pieces of what was sent have come later."""
+        """The number of delayed pieces."""
         self.attacks: list[Attack] = []
-        """What is done to the next connections that come to such a point, in this order; each is used once."""
+        """The attacks on the next connections that reach such a point, in this order; each is used once."""
         self.done: list[Attack] = []
         self._lock = threading.Lock()
         self._open = threading.Event()
@@ -52,7 +52,7 @@ class Proxy:
         self._open.set()
 
     def cut_all(self) -> int:
-        """Cut every connection; gives how many there were."""
+        """Cut every connection and return their number."""
         pairs = list(self._pairs)
         for pair in pairs:
             pair.cut()
@@ -70,7 +70,7 @@ class Proxy:
             time.sleep(self.delay)
 
     def take(self, *points: Attack) -> Attack | None:
-        """The attack that is due, if it is one of these."""
+        """Take and return the next attack, if it is one of these."""
         with self._lock:
             if self.attacks and self.attacks[0] in points:
                 attack = self.attacks.pop(0)
@@ -109,7 +109,7 @@ class _ProxiedConnection:
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._pump(self._client, self._server)
         except (OSError, ValueError):
-            # Either end is gone; the other is to know it.
+            # Either end is gone; the other is closed below.
             pass
         finally:
             self.cut()
@@ -152,7 +152,7 @@ class _ProxiedConnection:
                 case "before the commit arrives" | "in the middle of a transaction":
                     return False
                 case "half-closed":
-                    # The client still may send, and never hears anything again.
+                    # The client may still send, but receives nothing.
                     client.shutdown(socket.SHUT_WR)
                 case "held up at its beginning":
                     # Nothing is lost, and a server with a limit to statements gives this one up.
@@ -170,7 +170,7 @@ _SYNC = b"S\x00\x00\x00\x04"
 
 
 def _wait_for_answer(server: socket.socket) -> None:
-    """Read until the server is ready for more, and tell nobody."""
+    """Read and discard until the server is ready for more."""
     server.settimeout(2)
     heard = b""
     with suppress(TimeoutError):
@@ -182,7 +182,7 @@ def _wait_for_answer(server: socket.socket) -> None:
 
 
 class _MessageReader:
-    """Takes what a client sends apart: its messages, and what each of them is to the server."""
+    """A parser of the client's stream into messages, each with its meaning to the server."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -225,6 +225,6 @@ class _MessageReader:
 
 
 def _point_of(text: bytes) -> str:
-    """What a statement is in a transaction."""
+    """Return the role of a statement in a transaction."""
     words = text.strip(b" ;").split()
     return "commit" if words == [b"COMMIT"] else "begin" if words[:1] == [b"BEGIN"] else "statement"

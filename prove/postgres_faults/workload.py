@@ -1,7 +1,7 @@
-"""What goes on while PostgreSQL is attacked: everything the engine does, in processes of their own.
+"""The workload while PostgreSQL is attacked: everything the engine does, in separate processes.
 
-Each says in the end what its callers were told. What is repeated after an error is repeated with its key; what has no
-key is never repeated.
+Each process reports in the end how its calls were answered. Operations with a key are repeated after an error; others
+are not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LIMITS: dict[str, Any] = {
 }
 THREADS = 2
 _FAULT = 500
-"""The status of errors that are a fault of the program."""
+"""The status of errors that stand for a fault of the program."""
 _PAUSE = 0.02
 
 
@@ -48,13 +48,13 @@ def ada(engine: longmind.Engine) -> longmind.Context:
 
 
 def quiet() -> None:
-    """What goes wrong is reported by who did it; the driver need not tell it once more."""
+    """Silence the loggers, since each process reports its own errors."""
     for name in ("psycopg", "longmind"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def write_on(line: Line, url: str, stop: str, name: str, seed: int) -> tuple[list[CallerOperation], list[str]]:
-    """Append, answer, count, remember, record and queue, until `stop` is there. Also gives what a subscriber heard."""
+    """Append, answer, count, remember, record and queue until `stop` exists; return this and a subscriber's changes."""
     quiet()
     with longmind.open(url, **LIMITS) as engine:
         heard: list[str] = []
@@ -122,7 +122,7 @@ class Writer:
         )
 
     def _store(self, mark: str) -> None:
-        # A session each, since one may store only so much.
+        # A new session for each entry, since a session may store only a few.
         session = self._engine.context(tenant_id="acme", app_id="support", user_id="ada", session_id=mark)
         session.tools.memory_store("fact", mark)
 
@@ -139,7 +139,7 @@ class Writer:
             return
 
     def _remember(self, mark: str) -> None:
-        """What was remembered is found at once, by who remembered it."""
+        """Add an atom, which the same process must find at once."""
         self._ctx.memory.add_atoms(
             self._space, [{"text": f"{self._name} noted {mark}", "category": {"name": "notes", "kind": "FACT"}}]
         )
@@ -152,16 +152,16 @@ class Writer:
 
 
 def outcome_of(attempt: Callable[[], object]) -> tuple[Outcome, str]:
-    """What a caller may conclude from how a call ended."""
+    """Make a call and return what a caller may conclude from its end."""
     try:
         attempt()
     except longmind.OutcomeUnknown as error:
         return "unknown", type(error).__name__
     except longmind.StoreError as error:
-        # What has no name but that the database failed tells a caller nothing: may it be tried again?
+        # An error without a class of its own does not tell a caller whether to try again.
         return ("refused" if error.status != _FAULT else "improper"), _words(error)
     except longmind.ToolError as error:
-        # What must not be repeated as it is may have been done.
+        # A call that must not be repeated may have been done.
         return ("refused" if error.retriable or error.code == "PLUGIN_ERROR" else "unknown"), error.code
     except Exception as error:
         return "improper", repr(error)
@@ -173,7 +173,7 @@ def _words(error: longmind.StoreError) -> str:
 
 
 def work_on(line: Line, url: str, stop: str, conversation_id: str) -> int:
-    """Work jobs off: each leaves a message, in the transaction that ends the job."""
+    """Work on jobs, each of which leaves a message in the transaction that ends it."""
     quiet()
     with longmind.open(url, **LIMITS) as engine:
         engine.register_job("attacked", lambda run: longmind.Effect(leave_message, (run.scope, conversation_id, run)))
@@ -201,7 +201,7 @@ def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:
     with longmind.open(url, **LIMITS) as engine:
         line.say("ready")
         at_end = False
-        # One more time after the end, since what was written last is wanted too.
+        # Once more after the end, to see the last changes too.
         while not at_end:
             at_end = Path(stop).exists()
             try:
@@ -214,7 +214,7 @@ def follow_on(line: Line, url: str, stop: str) -> list[tuple[int, str]]:
 
 
 def serve_on(line: Line, url: str, stop: str, name: str) -> tuple[list[CallerOperation], list[tuple[float, int]]]:
-    """A server, a client that appends through it, and somebody who asks it all the time whether it is ready."""
+    """Run a server, a client that appends through it, and a probe of its readiness."""
     quiet()
     with longmind.open(url, **LIMITS) as engine:
         listener = open_listener("127.0.0.1", 0)

@@ -1,9 +1,9 @@
-"""Power loss: a recorded workload on SQLite, and every disk that could be left if the power had gone in its course.
+"""Power loss: a recorded workload on SQLite, and every disk that a loss of power in its course could leave.
 
-A layer that drops unsynced writes is needed for this. LazyFS would be one, and has to be compiled and mounted; SQLite's
-own is in its test builds alone. So what a program writes and syncs is recorded, and the disks are made from that.
-strace records it, which sees all that the kernel was asked for; or else a layer under SQLite, which sees what is done
-to the store, and neither JSONL files nor exports. Where there is strace, both record the same run once and must agree.
+A layer that drops unsynced writes would be needed. LazyFS has to be compiled and mounted, and SQLite's own layer exists
+in its test builds alone. So the writes and syncs of a program are recorded, and the disks are made from the recording.
+strace sees every system call; where it is missing, a layer under SQLite sees the store, but neither JSONL files nor
+exports. Where strace exists, both record the same run once and must agree.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEW_FOLDERS = "new folders on the way to the store last"
 _MEMORY = Path("/dev/shm")
 _OPERATIONS, _OPERATIONS_IN_FULL = 36, 120
 _REPEATS, _REPEATS_IN_FULL = 1, 4
-"""How often those fates are drawn that come out otherwise each time."""
+"""Draws of each random fate."""
 
 
 class Mode(NamedTuple):
@@ -47,7 +47,7 @@ class Recorder(NamedTuple):
     record: Callable[..., FileRecording]
     modes: tuple[Mode, ...]
     sees: str = ""
-    """The folder whose files are all it sees; empty for all files."""
+    """The only folder whose files it sees; empty for all files."""
     blind: tuple[str, ...] = ()
     """Claims about files that it does not see."""
 
@@ -76,7 +76,7 @@ def run(plan: Plan) -> Iterator[Check]:
         yield skip_check(TOLD_IS_THERE, f"{no_strace}, and {no_layer}")
         return
     recorder = LAYER if no_strace else STRACE
-    # Thousands of stores are made and removed; in memory that is much faster, and it is no real disk that is at stake.
+    # Thousands of stores are created and removed; memory is much faster for that, and no real disk is needed.
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else plan.folder) as place:
         if no_strace:
             for claim in (*LAYER.blind, NEW_FOLDERS):
@@ -151,7 +151,7 @@ def _run(plan: Plan, place: Path, recorder: Recorder, mode: Mode, rest: float) -
 
 
 def differences(recording: FileRecording, folder: Path, part: str = "") -> list[str]:
-    """The files, in the folder or a part of it, that a disk which lost nothing would have otherwise than they are."""
+    """Return the files, in the folder or a part of it, that differ from a replay of all recorded steps."""
     disk = Disk()
     for step in recording.steps:
         disk.do(step)

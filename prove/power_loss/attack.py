@@ -1,4 +1,4 @@
-"""Takes the power away at every point of a recording, in every way, and notes what did not hold."""
+"""Loss of power at every point of a recording, in every way, with the claims that did not hold."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _FRAME_HEAD = 24
 
 @dataclass
 class Point:
-    """A moment at which the power may go: just before a sync, or just after a commit or something that was told."""
+    """A moment at which the power may go: just before a sync, or just after a commit or an announcement."""
 
     step: int
     state: str = ""
-    """What a disk that lost nothing would hold."""
+    """The state of a disk that lost nothing."""
     floor: int = 0
-    """The point at which the last thing was told: nothing older than this may be found."""
+    """The point of the last announcement: no older state may be found."""
     told: str | None = None
     owed: Obligations = field(default_factory=Obligations)
 
@@ -39,7 +39,7 @@ class Trial(NamedTuple):
     point: int
     fate: str
     chance: float
-    """What the dice of this trial begin with, so that it comes out the same whoever makes it, and when."""
+    """The seed of this trial, so that its result does not depend on the process or the time."""
 
 
 @dataclass
@@ -49,10 +49,10 @@ class PowerAttack:
     recording: FileRecording
     folder: Path
     promised: bool = True
-    """Whether what was told has to last. Without `durability="full"` a state from before may be found."""
+    """True if announced changes must last; without `durability="full"` an earlier state may be found."""
     lines_synced: bool = True
     with_engine: bool = True
-    """Whether an engine is opened on what is left, and not only the files looked at."""
+    """True if an engine is opened on the disk, besides the check of its files."""
     blind: tuple[str, ...] = ()
     """Claims about files that were not recorded."""
     points: list[Point] = field(default_factory=list)
@@ -63,7 +63,7 @@ class PowerAttack:
         self._looking = ImageInspector(self.folder)
 
     def prepare(self) -> None:
-        """Find out in which states the store was, and whether they are what the program had told."""
+        """Find the states of the store, and check them against the announcements of the program."""
         owed, floor, before = Obligations(), 0, recovery.NOTHING
         for index, step, disk in self._moments():
             state, damage = self._looking.state(disk.lose_power(KEPT, self.recording.folders, random.Random()))
@@ -102,11 +102,11 @@ class PowerAttack:
         fates = [name for name in FATES if name not in DRAWN] + list(DRAWN) * repeats
         trials = [Trial(point, fate, dice.random()) for point in range(len(self.points)) for fate in fates]
         dice.shuffle(trials)
-        # What is certain to come out badly where a sync is missing comes first, at every point.
+        # First the fate that surely shows a missing sync, at every point.
         return sorted(trials, key=lambda trial: trial.fate != "lost")
 
     def _distribute(self, trials: list[Trial], crew: list[Child]) -> Iterator[Findings]:
-        # Neighbours stay together: they leave the same disks more often than others do.
+        # Neighbours stay together, since they often leave the same disks.
         each = -(-len(trials) // len(crew))
         for number, child in enumerate(crew):
             child.say(trials[number * each : (number + 1) * each])
@@ -137,7 +137,7 @@ class PowerAttack:
         if state not in allowed and not (state == recovery.NOTHING and not oldest):
             what = "is older than what was told" if state in {each.state for each in self.points} else "never was"
             found.note(TOLD_IS_THERE, point.step, fate, [f"a state that {what}"])
-        # What is owed differs from point to point, also where the same is left.
+        # The obligations differ from point to point, even where the disks are equal.
         if MIRRORED not in self.blind:
             wrong = self._looking.wrong_with_mirror(image, point.owed, synced=self.lines_synced)
             found.note(MIRRORED, point.step, fate, wrong)
@@ -149,7 +149,7 @@ class PowerAttack:
             found.note(GOES_ON, point.step, fate, self._looking.wrong_when_going_on(image, digest))
 
     def _moments(self) -> Iterator[tuple[int, Step, Disk]]:
-        """The disk at each point, the same one over and over."""
+        """Yield the disk at each point; it is always the same object."""
         disk = Disk()
         steps = self.recording.steps
         for index, step in enumerate(steps):
@@ -166,5 +166,5 @@ def _help(line: Line, attack: PowerAttack) -> None:
 
 
 def _commits(step: Step) -> bool:
-    """Whether it is the head of the last page of a transaction in a WAL file; the page itself comes next."""
+    """Return whether a step writes the head of the last page of a transaction in a WAL file; the page comes next."""
     return isinstance(step, Write) and len(step.content) == _FRAME_HEAD and any(step.content[4:8])

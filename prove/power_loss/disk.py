@@ -1,7 +1,7 @@
-"""A disk that may lose its power: what is certain to be on it, and what may or may not be.
+"""A disk that may lose its power: its certain content, and the content that may be lost.
 
-The rules are those of POSIX and no kinder. What was written to a file is certain once the file was synced, and a name
-once its folder was. Until then any of it may be there, in any order, and of a write any of its sectors.
+The rules are those of POSIX and no kinder. Writes to a file are certain once the file was synced, and a name once its
+folder was. Until then any of them may be present, in any order, and any of the sectors of a write.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from prove.power_loss.steps import ROOT, Announcement, Rename, Step, Sync, Trunc
 SECTOR = 512
 
 Image = dict[str, bytes]
-"""What is on the disk afterwards: the content of each file by its path. A folder ends with a slash and has none."""
+"""The content of each file on the disk by its path; a folder ends with a slash and has no content."""
 Data = list[Write | Truncate]
 
 
@@ -28,7 +28,7 @@ class Disk:
     """The names that are certain, by folder."""
     unsynced: dict[int, Data] = field(default_factory=dict)
     renames: list[Rename] = field(default_factory=list)
-    """Those of which no folder was synced since."""
+    """Changes of names whose folders were not synced since."""
 
     def do(self, step: Step) -> None:
         match step:
@@ -51,7 +51,7 @@ class Disk:
                 self.renames.append(rename)
 
     def lose_power(self, fate: Fate, folders: Iterable[int], dice: random.Random) -> Image:
-        """What is found when the power is back, if what was unsynced had this fate. Numbers of `folders` are such."""
+        """Return the content after a loss of power with this fate of unsynced data; `folders` are their numbers."""
         names = {folder: dict(entries) for folder, entries in self.names.items()}
         for rename in fate.names(self.renames, dice):
             _rename(names, rename)
@@ -84,7 +84,7 @@ def _apply(content: bytearray, data: Data) -> None:
     for step in data:
         size = step.size if isinstance(step, Truncate) else step.offset
         if len(content) < size:
-            # A hole, or what was to come before has not come.
+            # A hole, or an earlier write that was lost.
             content.extend(bytes(size - len(content)))
         if isinstance(step, Truncate):
             del content[step.size :]
@@ -94,7 +94,7 @@ def _apply(content: bytearray, data: Data) -> None:
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of that which was not synced."""
+    """The fate of unsynced data and names."""
 
     data: Callable[[Data, random.Random], Data]
     names: Callable[[list[Rename], random.Random], list[Rename]]
@@ -109,7 +109,7 @@ def _all(steps: list[object], dice: random.Random) -> list[object]:
 
 
 def _first(steps: list[object], dice: random.Random) -> list[object]:
-    """The disk was on its way, in order."""
+    """Keep a random number of the first steps."""
     return steps[: dice.randint(0, len(steps))]
 
 
@@ -118,13 +118,13 @@ def _some(steps: list[object], dice: random.Random) -> list[object]:
 
 
 def _tear(data: Data, dice: random.Random) -> Data:
-    """In order up to a write of which some sectors are there."""
+    """Keep the first steps up to a write of which only some sectors are kept."""
     kept = dice.randint(0, len(data))
     return data[:kept] + _sectors(data[kept : kept + 1], dice)
 
 
 def _any_order(data: Data, dice: random.Random) -> Data:
-    """Some of it came before what was written earlier, which never came; and some came in pieces."""
+    """Keep random steps, so that later ones precede lost earlier ones, and some only in part."""
     kept: Data = []
     for step in data:
         if dice.random() < 0.5:
@@ -157,4 +157,4 @@ FATES: Mapping[str, Fate] = {
 }
 KEPT = FATES["kept"]
 DRAWN = ("kept in part", "torn", "reordered")
-"""Those that come out otherwise each time."""
+"""The random fates."""

@@ -1,4 +1,4 @@
-"""What is claimed about a loss of power, and what was found when it was tried."""
+"""The claims about a loss of power, and the findings of the trials."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CLAIMS = (AS_TOLD, UNDAMAGED, TOLD_IS_THERE, MIRRORED, ARCHIVED, GOES_ON)
 
 @dataclass
 class Findings:
-    """What came of some losses."""
+    """The findings of some trials."""
 
     wrong: dict[str, list[str]] = field(default_factory=lambda: {claim: [] for claim in CLAIMS})
-    """What did not hold, by what was claimed."""
+    """The contradictions to each claim."""
     tried: Counter[str] = field(default_factory=Counter)
-    """How often each fate was."""
+    """The number of trials of each fate."""
     different: set[bytes] = field(default_factory=set)
-    """What was left on the disks, each once."""
+    """Checksums of the disks, each once."""
 
     @property
     def images(self) -> int:

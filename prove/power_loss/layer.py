@@ -1,7 +1,8 @@
-"""A layer between SQLite and the files of the system that notes every write, sync and change of a name.
+"""A layer between SQLite and the operating system that notes every write, sync and change of a name.
 
-It lies under an ordinary engine: it is the layer that SQLite takes unless told otherwise, in the process that is
-recorded. What SQLite writes goes through it and nothing else: memory is mapped for the index beside the WAL file alone,
+which nobody needs after a loss of power and which is not noted.
+It is SQLite's default layer in the recorded process, so that an ordinary engine uses it. Everything that SQLite writes
+passes through it, except the memory-mapped index of the WAL file, which is not needed after a loss of power.
 which nobody needs after a loss of power and which is not noted.
 """
 
@@ -16,17 +17,17 @@ from prove.power_loss.notes import CannotRecord, Notes
 from prove.power_loss.steps import Sync, Truncate, Write
 
 BASE = "unix"
-"""The layer of SQLite that this one passes everything on to, and whose syncs of folders are followed here."""
+"""The layer of SQLite that this one delegates to, and whose syncs of folders it follows."""
 _SYNCED_WITH_THEIR_FOLDER = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
 
 
 def find_layer_obstacle() -> str | None:
-    """What keeps a layer from recording here; None when nothing does."""
+    """Return why the layer cannot record on this machine; None when it can."""
     return None if BASE in apsw.vfs_names() else "SQLite has other files here than those of Unix"
 
 
 class Layer(apsw.VFS):
-    """Notes what SQLite does below a folder, from now on, whichever connection does it."""
+    """A layer that notes the steps of every connection of SQLite below a folder."""
 
     def __init__(self, folder: str) -> None:
         super().__init__("recording", BASE, makedefault=True, maxpathname=0)
@@ -59,7 +60,7 @@ class Layer(apsw.VFS):
 
 
 class ClosableFile(apsw.VFSFile):
-    """One whose closing does not fail for what SQLite does not mind."""
+    """A file whose closing does not fail for errors that SQLite ignores."""
 
     def xLock(self, level: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Notes the steps of a program while they come in, whoever has seen them, and follows which name means which file."""
+"""Notes of a program's steps from any recorder, which follow the file that each name stands for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from prove.power_loss.steps import ROOT, Announcement, Rename, Step, Sync
 
 TOLD = "told"
-"""The file in the folder to which a program tells what it has done. It is no part of what is recorded."""
+"""The file in the folder that receives a program's announcements. It is not part of the recording."""
 
 
 class CannotRecord(Exception):
@@ -26,7 +26,7 @@ class Notes:
     def __init__(self, folder: str) -> None:
         self.recording = FileRecording()
         self.names = {folder: ROOT}
-        """What each path means now."""
+        """The present file of each path."""
         self._folder = folder
         self._last = ROOT
 
@@ -55,7 +55,7 @@ class Notes:
         return number
 
     def make_lasting_folders(self, path: str) -> None:
-        """The folders on the way to a file, if they are new, as if they had always been there."""
+        """Note new folders on the way to a file as if they had always existed."""
         above = path.rpartition("/")[0]
         if above not in self.names:
             self.make_lasting_folders(above)
@@ -66,7 +66,7 @@ class Notes:
         self.note(Sync(self.names[path.rpartition("/")[0]]), path)
 
     def rename(self, *changes: tuple[str, int | None]) -> None:
-        """Let paths mean something else, or nothing (None)."""
+        """Note that paths now stand for another file, or for none (None)."""
         noted = []
         for path, number in changes:
             above, _, name = path.rpartition("/")

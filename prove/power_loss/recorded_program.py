@@ -1,9 +1,9 @@
-"""Runs a program that is to be recorded, in a process of its own.
+"""Run of a program that is recorded, in a separate process.
 
 python -m prove.power_loss.recorded_program NOTES MODULE FOLDER [ARGUMENT ...]
 
-The module's `main` is given somebody to tell what it has done, the folder and the arguments. NOTES is the file for what
-a layer under SQLite has noted, or `-` when no layer is wanted.
+The module's `main` receives a function for its announcements, the folder and the arguments. NOTES is the file for the
+notes of a layer under SQLite, or `-` for no layer.
 """
 
 from __future__ import annotations

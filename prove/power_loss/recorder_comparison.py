@@ -1,4 +1,4 @@
-"""Whether two who recorded the same run have seen the same done to the store."""
+"""Comparison of two recordings of the same run: both must show the same steps on the store."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from prove.power_loss.notes import FileRecording
 from prove.power_loss.steps import ROOT, Announcement, Rename, Sync, Truncate, Write
 
 Seen = tuple[Any, ...]
-"""A step with paths in the place of numbers, which everybody gives anew."""
+"""A step with paths instead of numbers, which each recorder assigns by itself."""
 
 
 def store_steps(recording: FileRecording, folder: str) -> list[Seen]:
-    """What was done in a folder and told on the way, in order. The index beside the WAL file is left out."""
+    """Return the steps in a folder and the announcements, in order, without the index of the WAL file."""
     paths, seen = {ROOT: ""}, list[Seen]()
 
     def see(path: str, *what: Any) -> None:
@@ -40,7 +40,7 @@ def store_steps(recording: FileRecording, folder: str) -> list[Seen]:
 
 
 def disagreement(one: list[Seen], other: list[Seen]) -> str | None:
-    """The first step that only one of them has seen, or that each has seen otherwise."""
+    """Return the first step on which the recordings differ; None when they agree."""
     for number, (here, there) in enumerate(zip_longest(one, other)):
         if here != there:
             return f"step {number} of the store: {_short(here)} and {_short(there)}"

@@ -1,7 +1,7 @@
-"""Records what a program does to the files below a folder: every write, sync and change of a name.
+"""Recorders of a program's steps on the files below a folder: every write, sync and change of a name.
 
-strace sees what the kernel was really asked for, whoever asked: SQLite, the JSONL files, an export, and the syncs of
-folders. Where there is none a layer under SQLite sees what SQLite asked for, and nothing of the others.
+strace sees every system call: of SQLite, for JSONL files, for an export, and for syncs of folders. Where it is missing,
+a layer under SQLite sees the calls of SQLite alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_WRITE = 16 * 1024 * 1024
 
 
 def find_strace_obstacle() -> str | None:
-    """What keeps strace from recording on this machine; None when nothing does."""
+    """Return why strace cannot record on this machine; None when it can."""
     if shutil.which("strace") is None:
         return "strace is not installed"
     tried = subprocess.run(["strace", "-f", "-e", "trace=close", "-o", os.devnull, "true"], capture_output=True)
@@ -35,12 +35,12 @@ def find_strace_obstacle() -> str | None:
 
 
 def record(module: str, folder: Path, *arguments: str) -> FileRecording:
-    """Run the `main` of a module as a program of its own, with the folder and the arguments, recorded with strace."""
+    """Run the `main` of a module as a program, with the folder and the arguments, and record it with strace."""
     return _trace(folder.resolve(), _program(NO_LAYER, module, folder, arguments))
 
 
 def record_below_sqlite(module: str, folder: Path, *arguments: str) -> FileRecording:
-    """The same by a layer under SQLite."""
+    """Run the `main` of a module as `record` does, and record it with a layer under SQLite."""
     notes = _name_sibling(folder, "notes")
     try:
         _run(_program(str(notes), module, folder, arguments))
@@ -50,7 +50,7 @@ def record_below_sqlite(module: str, folder: Path, *arguments: str) -> FileRecor
 
 
 def record_in_both_ways(module: str, folder: Path, *arguments: str) -> tuple[FileRecording, FileRecording]:
-    """One run of a program, as strace has seen it and as a layer under SQLite has."""
+    """Run a program once; return the recordings of strace and of a layer under SQLite."""
     notes = _name_sibling(folder, "notes")
     try:
         return _trace(folder.resolve(), _program(str(notes), module, folder, arguments)), _read_notes(notes)
@@ -86,7 +86,7 @@ def _program(notes: str, module: str, folder: Path, arguments: tuple[str, ...]) 
 
 
 def _run(command: list[str]) -> None:
-    # A group of its own: what is traced goes on when strace is killed, and must not when this is interrupted.
+    # A separate group: a traced program outlives strace, and must not outlive an interrupt of this process.
     program = subprocess.Popen(
         command,
         cwd=Path(__file__).parents[2],
@@ -106,8 +106,8 @@ def _run(command: list[str]) -> None:
 
 
 def _read_errors(program: subprocess.Popen[str]) -> str:
-    """What a program said until its end."""
+    """Return the error output of a program at its end."""
     while True:
-        # A wait without an end was not always broken off by a signal, and the program would have gone on for ever.
+        # A signal did not always end an unlimited wait, and the program would have gone on for ever.
         with suppress(subprocess.TimeoutExpired):
             return program.communicate(timeout=1)[1]

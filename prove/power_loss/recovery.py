@@ -1,7 +1,7 @@
-"""Looks at what a loss of power left behind: is it a state that the store was in, and does an engine go on.
+"""Check of a disk after a loss of power: it must hold an earlier state of the store, and an engine must work on it.
 
-The reference is the same disk with nothing lost. What was found there is compared with what the program had told, by
-the public interface; after a loss the content of all tables must be that of one of these states.
+The reference is the same disk without a loss, compared with the program's announcements through the public interface.
+After a loss, the content of all tables must equal one of these states.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOTHING = "no table"
 
 @dataclass
 class Obligations:
-    """What has been told so far, and must be there whatever happens now."""
+    """Everything announced so far, which must exist whatever happens next."""
 
     world: World = field(default_factory=dict)
     lines: set[str] = field(default_factory=set)
@@ -49,7 +49,7 @@ class Obligations:
 
 @contextmanager
 def write_image(image: Image, folder: Path) -> Iterator[Path]:
-    """The image as files, until the block ends."""
+    """Files made from an image, until the block ends."""
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
         for path, content in image.items():
@@ -71,7 +71,7 @@ def digest(image: Image) -> bytes:
 
 
 class ImageInspector:
-    """Looks at what is left. The same files say the same, so they are looked at once."""
+    """Inspection of images, with results cached by content."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -80,7 +80,7 @@ class ImageInspector:
         self._went_on: dict[bytes, list[str]] = {}
 
     def state(self, image: Image) -> tuple[str, list[str]]:
-        """A checksum of what is stored, and what is wrong with the file."""
+        """Return a checksum of the stored data, and the problems of the file."""
         store = _part(image, DATABASE.split("/")[0])
         if (found := digest(store)) not in self._states:
             with write_image(store, self._folder) as place:
@@ -88,7 +88,7 @@ class ImageInspector:
         return self._states[found]
 
     def wrong_with_mirror(self, image: Image, owed: Obligations, *, synced: bool) -> list[str]:
-        """What is wrong with the JSONL files as they are found: lines that were synced must be there."""
+        """Return the problems of the JSONL files: lines that were synced must exist."""
         mirror = _part(image, MIRROR.split("/")[0])
         if (found := digest(mirror)) not in self._mirrors:
             with write_image(mirror, self._folder) as place:
@@ -99,7 +99,7 @@ class ImageInspector:
         return wrong + (["JSONL files of an erased user are back"] if owed.erased and len(users) > 1 else [])
 
     def wrong_with_archive(self, image: Image, owed: Obligations) -> list[str]:
-        """An archive that was told of must be whole; any other must be whole, or be refused."""
+        """Return the problems of the archive: an announced one must be complete, any other complete or refused."""
         if ARCHIVE not in image:
             return ["the archive is gone"] if owed.archive else []
         brought, refusal = _import_archive(image[ARCHIVE])
@@ -119,14 +119,14 @@ def _part(image: Image, folder: str) -> Image:
 
 
 def _read_mirror(place: Path) -> tuple[set[str], set[str]]:
-    """The events that have a line, and the users who have a folder."""
+    """Return the events that have a line, and the users that have a folder."""
     found = [file for file in (place / MIRROR).glob("*/mem/*/events/*.jsonl") if ".new" not in file.parts]
     users = {file.relative_to(place / MIRROR).parts[0] for file in found}
     return {event["event_id"] for event in read_jsonl(found)}, users
 
 
 def _state_of(place: Path) -> tuple[str, list[str]]:
-    """A checksum of all rows of all tables, and what is wrong with the file."""
+    """Return a checksum of all rows of all tables, and the problems of the file."""
     file = place / DATABASE
     if not file.exists():
         return NOTHING, []
@@ -152,7 +152,7 @@ def _state_of(place: Path) -> tuple[str, list[str]]:
 
 @lru_cache(maxsize=1000)
 def _import_archive(archive: bytes) -> tuple[int, str | None]:
-    """How many conversations come out of an archive, or why it is refused."""
+    """Return the number of conversations in an archive, or why its import is refused."""
     with longmind.open("sqlite:///:memory:", embedder=None) as engine:
         ada = context_of(engine, ADA)
         try:
@@ -163,7 +163,7 @@ def _import_archive(archive: bytes) -> tuple[int, str | None]:
 
 
 def wrong_when_going_on(place: Path, world: World | None) -> list[str]:
-    """Open what is there with an ordinary engine, and go on: what it says, writes, finds, does, and mirrors."""
+    """Open the store with an ordinary engine and return what fails: answers, writes, recall, jobs, the mirror."""
     wrong: list[str] = []
     try:
         url, mirror = f"sqlite:///{place}/{DATABASE}", str(place / MIRROR)

@@ -1,4 +1,4 @@
-"""What a program does to files, one step after another, as far as a loss of power can tell."""
+"""The steps of a program on files that a loss of power can affect."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Truncate:
 
 @dataclass(frozen=True)
 class Sync:
-    """A file's content is made to last, or the names in a folder."""
+    """A sync of a file's content, or of the names in a folder."""
 
     file: int
 
 
 @dataclass(frozen=True)
 class Rename:
-    """Names in folders come to mean something else, all of them at once: made, moved or removed (None)."""
+    """A change of names in folders, all at once: created, moved or removed (None)."""
 
     changes: tuple[tuple[int, str, int | None], ...]
 
 
 @dataclass(frozen=True)
 class Announcement:
-    """The program has told something to the world outside, which no loss of power takes back."""
+    """A message of the program to the outside world, which no loss of power takes back."""
 
     what: str
 
@@ -42,4 +42,4 @@ class Announcement:
 Step = Write | Truncate | Sync | Rename | Announcement
 
 ROOT = 0
-"""The folder that all of this is in. It is there from the start, and every file and folder has a number of its own."""
+"""The folder of the recording, which exists from the start. Every file and folder has a number."""

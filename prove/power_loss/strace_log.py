@@ -1,4 +1,4 @@
-"""Reads what strace has written down: which file each call was about, and which steps it was."""
+"""A reader of strace's log, which finds the file and the steps of each call."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ UNKNOWN_CALLS = (
     *("writev", "pwritev", "pwritev2", "fallocate", "sync_file_range", "sync", "syncfs"),
     *("symlink", "symlinkat", "copy_file_range", "sendfile"),
 )
-"""What could change files in ways that are not followed here; to meet one ends the recording."""
+"""Calls that change files in ways that are not followed; one of them ends the recording."""
 _LINE = re.compile(r"^\d+\s+(\w+)\((.*)\)\s+= (-?\d+)")
 _UNFINISHED = re.compile(r"^(\d+)\s+(\w+\(.*) <unfinished \.\.\.>$")
 _RESUMED = re.compile(r"^(\d+)\s+<\.\.\. \w+ resumed>(.*)$")
 
 
 def read_trace(lines: Iterable[str], folder: str) -> FileRecording:
-    """The steps below a folder, which strace has written down with `-f -xx`, of one process and its threads."""
+    """Return the steps below a folder from a log of `strace -f -xx`, of one process and its threads."""
     reader = _TraceReader(folder)
     for line in _whole(lines):
         if found := _LINE.match(line):
@@ -29,7 +29,7 @@ def read_trace(lines: Iterable[str], folder: str) -> FileRecording:
 
 
 def _whole(lines: Iterable[str]) -> Iterator[str]:
-    """Calls during which other threads did something are in two halves. They count from when they ended."""
+    """Yield complete calls: those interrupted by other threads are joined, and count from their end."""
     begun: dict[str, str] = {}
     for line in lines:
         line = line.rstrip("\n")
@@ -50,7 +50,7 @@ class _Descriptor:
 
 
 class _TraceReader:
-    """Follows descriptors and names, so that each step tells which file it is about."""
+    """A reader that follows descriptors and names, to find the file of each step."""
 
     def __init__(self, folder: str) -> None:
         self.notes = Notes(folder)
@@ -102,7 +102,7 @@ class _TraceReader:
 
     def _open(self, arguments: list[str], descriptor: int) -> None:
         path = self._path(arguments)
-        # A descriptor that is given anew no longer means what it meant.
+        # A reused descriptor no longer stands for its former file.
         self._descriptors.pop(descriptor, None)
         if path is None:
             return
@@ -140,7 +140,7 @@ class _TraceReader:
         return self._descriptors.get(int(argument)) if argument.isdigit() else None
 
     def _path(self, arguments: list[str]) -> str | None:
-        """The path that a call names, by itself or from a folder that is open; None if it is elsewhere."""
+        """Return the path in a call, absolute or relative to an open folder; None if it is elsewhere."""
         text = next(each for each in arguments if each.startswith('"'))
         path = _bytes(text).decode(errors="surrogateescape")
         if not path.startswith("/"):

@@ -1,4 +1,4 @@
-"""The program that is recorded: it makes a store in a new folder, works in it, and tells what it has done."""
+"""The recorded program: it creates a store in a new folder, works in it, and announces what it has done."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from prove.mixed_work import CompletedOperation, MixedWork
 from prove.world import ADA, World, context_of
 
 DATABASE = "new/store/memory.db"
-"""In folders that are not there yet."""
+"""In folders that do not exist yet."""
 MIRROR = "mirror/events"
 ARCHIVE = "export.zip"
 REOPENINGS = 3
 _PAGES_TO_CHECKPOINT = 60
-"""SQLite's own 1,000 would not be reached, and a WAL file that is begun anew over its old pages not be recorded."""
+"""Few pages, so that the recording includes a WAL file that restarts over its old pages; SQLite's default is 1,000."""
 
 
 def main(say: Callable[[str], None], folder: str, seed: str, operations: str, durability: str, fsync: str) -> None:
@@ -48,12 +48,12 @@ def main(say: Callable[[str], None], folder: str, seed: str, operations: str, du
                 tell(done, lines=_lines(done.world))
             if round == 1:
                 tell(work.erase(), erased=True)
-                # New files take the place of the old ones, to which lines are added after this.
+                # New files replace the old ones, and later lines are added to them.
                 engine.rebuild_jsonl()
                 context_of(engine, ADA).admin.export_user_archive(place / ARCHIVE)
                 tell(CompletedOperation("export"), archive=True)
 
 
 def _lines(world: World) -> list[str]:
-    """The events that must have a line in the JSONL files."""
+    """Return the events that must have a line in the JSONL files."""
     return [question.split(" ")[2] for question, _ in world.items() if " event " in question]

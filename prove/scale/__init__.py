@@ -1,7 +1,7 @@
-"""A million atoms and a million events of ten thousand users: what takes longer, or more, than with few of them.
+"""A million atoms and a million events of ten thousand users: the costs that grow with the size of the store.
 
-Everybody has the same amount of memory, and the measured users are in a small store too, with nobody else: what
-differs is the size of the store alone. Both are asked in turns, by one process.
+Every user has the same amount of memory, and the measured users also have a small store to themselves, so that only
+the size of the store differs. One process asks both in turns.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def _parts(plan: Plan, pair: StorePair) -> dict[str, Callable[[], Iterator[Check
 
 
 def check_stored(pair: StorePair, users: int) -> Check:
-    """Whether as much is in the store as so many users were to be given, as the database itself counts it."""
+    """Check that the store holds the memory of `users`, as the database itself counts it."""
     rows, wanted = count_rows(pair.big), {"users": users, "atoms": users * ATOMS, "events": users * EVENTS}
     return Check(
         f"{pair.engine}: {wanted['atoms']:,} atoms and {wanted['events']:,} events of {users:,} users are stored",
-        # Beside these the ledger tells of spaces, blocks and conversations that were made.
+        # The ledger also holds the creation of spaces, blocks and conversations.
         rows["events"] >= wanted["events"] and {**rows, "events": 0} == {**wanted, "events": 0},
         {"counted": rows, "load seconds": pair.filled.seconds, **_rates(pair)},
         f"there are {rows}",

@@ -1,4 +1,4 @@
-"""How long the operations of one user take when there are thousands of others, and when there is nobody else."""
+"""The latency of one user's operations among thousands of others, and alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Timings = dict[str, Timing]
 
 @dataclass(frozen=True)
 class Person:
-    """A user with what the operations need to be called."""
+    """A user with the arguments that the operations need."""
 
     context: longmind.Context
     space: str
@@ -72,7 +72,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def latencies(plan: Plan, pair: StorePair, seconds: float) -> Iterator[Check]:
-    # Before anything is written, and after all else: the measured users have to have as much as everybody.
+    # Before any write, since the measured users must have as much memory as the others; appends come last.
     yield _time_strangers(plan, pair, "recall_by_topic", seconds)
     with ExitStack() as stack:
         big, small = (stack.enter_context(open_engine(url)) for url in (pair.big, pair.small))
@@ -88,9 +88,10 @@ def latencies(plan: Plan, pair: StorePair, seconds: float) -> Iterator[Check]:
 
 
 def steady(take: Callable[[], Timings]) -> Timings:
-    """Timings of both; when they are too far apart, the closest of some tries.
+    """Return the timings of both stores; if they are too far apart, the closest of several tries.
 
-    What grows with the store takes longer in each of them. What else runs on the machine may hold up one of the two for
+    seconds: a writer's thread that has to wait for a core, say.
+    A cost that grows with the store shows in every try, while another program may hold up one of the two for seconds.
     seconds: a writer's thread that has to wait for a core, say.
     """
     tries = [take()]
@@ -123,10 +124,10 @@ def compare_timings(claim: str, timings: Timings, goal: float | None = GOAL) -> 
 
 
 def _time_strangers(plan: Plan, pair: StorePair, name: str, seconds: float) -> Check:
-    """Each call comes from another user, who is in no cache: of the process, and hardly of the database."""
+    """Time calls of ever new users, who are in no cache of the process, and hardly in the database's."""
     drawn = plan.dice("anybody").sample(range(pair.users), min(pair.users, 400))
     with ExitStack() as stack:
-        # No room for more than one user's memory, so that each recall has to load it, in both stores.
+        # The cache holds one user at most, so that each recall has to load its memory, in both stores.
         big, small = (stack.enter_context(open_engine(url, cache_megabytes=0.001)) for url in (pair.big, pair.small))
         people = {
             "small": cycle([person(small, user) for user in pair.measured]),

@@ -17,7 +17,7 @@ _PAGE = 50
 
 
 def pages(pair: StorePair, rows: int) -> Iterator[Check]:
-    """A user with far more than the others: so many atoms and events, and a tenth as many conversations."""
+    """Check a user with far more memory: `rows` atoms and events, and a tenth as many conversations."""
     with open_engine(pair.big) as engine:
         context = context_of(engine, pair.users)
         space = context.memory.create_memory_space("memory").id

@@ -1,4 +1,4 @@
-"""Finds statements that look through a whole table, and so take longer the more users there are."""
+"""Search for statements that read a whole table, and so take longer with more users."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OVER_ALL = {
     "copy_begun": "asked once, by a copy of the whole store",
     "count_access_keys": "asked when a server starts, and by the doctor",
     "jobs_of_all_scopes": "reads the newest jobs until there are enough",
-    "last_erasure": "asked by who then reads every file",
+    "last_erasure": "asked before every file is read",
     "list_access_keys": "the host lists the keys of all its tenants",
-    "mirrored_users": "the mirror is made anew from the whole ledger",
+    "mirrored_users": "the mirror is rebuilt from the whole ledger",
     "owners_of_stale_conversations": "a sweep looks at every open conversation; to index them would slow each append",
     "queue_by_kind": "counts the jobs that are due; done ones are not in its index",
     "spaces_lacking_vectors": "a change of embedder goes through all spaces",
@@ -28,7 +28,7 @@ OVER_ALL = {
 
 _SMALL = {"longmind_schema", "sqlite_master", "sqlite_sequence", "events_position_seq", "pragma_table_info"}
 _FEW_PAGES = 50
-"""To read a table of so few is as good as to look it up, and PostgreSQL does so until it has grown."""
+"""Pages up to which PostgreSQL rightly reads a whole table, until it has grown."""
 _SCANNED = re.compile(r"^SCAN (\w+)")
 _ONLY_THE_WALL = re.compile(
     r"^(\(\(\(InitPlan \d+\)\.col1 = [\w.]*scope_id\) OR \(\(InitPlan \d+\)\.col1 = '\*'::text\)\))?$"
@@ -37,7 +37,7 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
 def statements(engine: longmind.Engine) -> Mapping[str, NamedQuery]:
-    """All that this engine can say, with those that are made for each table."""
+    """Return all statements of an engine, including those generated for each table."""
     database: Any = engine._database
     assert UserTableColumns(database).all
     known: Mapping[str, NamedQuery] = database._queries
@@ -45,9 +45,9 @@ def statements(engine: longmind.Engine) -> Mapping[str, NamedQuery]:
 
 
 def whole_reads(engine: longmind.Engine, scope: longmind.Scope, *, seldom: bool = False) -> dict[str, list[str]]:
-    """The statements that read a whole table, or a whole index, and which.
+    """Return the statements that read a whole table or index, with the tables.
 
-    `seldom` tells PostgreSQL to do so only where there is no other way: in an empty store it would do it everywhere.
+    `seldom` makes PostgreSQL do so only where it must: in an empty store it would do it everywhere.
     """
     look = _find_sqlite_scans if engine._database.engine == "sqlite" else _find_postgres_scans
     found = {}
@@ -63,7 +63,7 @@ def find_unexpected(found: Mapping[str, list[str]]) -> list[str]:
 
 
 def index_conditions(engine: longmind.Engine, scope: longmind.Scope, name: str) -> str:
-    """What a statement looks up in its indexes; all else it asks of each row that it finds there."""
+    """Return the conditions that a statement looks up in indexes; it checks all others row by row."""
     query = statements(engine)[name]
     if engine._database.engine == "sqlite":
         return " ".join(step for step in engine._database.read(scope, _steps, query) if step.startswith("SEARCH"))
@@ -105,7 +105,7 @@ def _find_postgres_scans(run: Transaction, query: NamedQuery, seldom: bool) -> l
 
 def _plan(run: Transaction, query: NamedQuery, seldom: bool) -> Mapping[str, Any]:
     connection: Any = run._connection  # type: ignore[attr-defined]  # as above
-    # The very plan that the engine's connections keep: one for all values.
+    # The generic plan for all values, which the engine's connections keep.
     numbers = {name: f"${number}" for number, name in enumerate(query.names, 1)}
     text = _PLACEHOLDER.sub(lambda found: numbers[found[1]], query.text).replace("%%", "%")
     connection.execute(f"SET enable_seqscan TO {'off' if seldom else 'on'}")
@@ -134,7 +134,7 @@ def _reads_all(node: Mapping[str, Any], above: str) -> bool:
 
 def _nodes(plan: Mapping[str, Any], above: str) -> Iterator[tuple[Mapping[str, Any], str]]:
     yield plan, above
-    # Of partitions whose rows are merged in their order, the first of each is read.
+    # A merge of ordered partitions reads the first row of each.
     below = above if plan["Node Type"] == "Merge Append" else plan["Node Type"]
     for inner in plan.get("Plans", []):
         yield from _nodes(inner, below)

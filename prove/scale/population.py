@@ -15,12 +15,12 @@ import longmind
 from benchmarks._recall_data import CheapEmbedder, facts
 
 ATOMS, RECORDED, TURNS, CONVERSATIONS = 100, 60, 20, 2
-"""Of each user. A turn is two messages, so that everybody has as many events as atoms."""
+"""Counts of each user. A turn is two messages, so that there are as many events as atoms."""
 EVENTS = RECORDED + 2 * TURNS
 TENANTS = 100
 APP = "assistant"
 MEASURED = 8
-"""Users who are in the small store too, with the same words: all that differs is who else is there."""
+"""Users that are also in the small store, with the same words, so that only the number of others differs."""
 CALLERS = 4
 
 _KINDS = ("tool_result", "note", "state.snapshot", "app.signal")
@@ -29,7 +29,7 @@ _PLACES = ("calendar", "mail", "shop", "travel", "health", "work")
 
 @dataclass(frozen=True)
 class Population:
-    """How a store was filled: rows by what they are, and the seconds it took."""
+    """The size of a filled store, and the seconds that it took."""
 
     users: int
     seconds: dict[str, float]
@@ -41,13 +41,13 @@ class Population:
 
 @contextmanager
 def open_engine(url: str, **settings: Any) -> Iterator[longmind.Engine]:
-    """An engine whose vectors cost nothing, so that what is measured is the store."""
+    """An engine whose vectors cost nothing, so that the store alone is measured."""
     with longmind.open(url, embedder=CheapEmbedder(), **settings) as engine:
         yield engine
 
 
 def select_measured(users: int) -> list[int]:
-    """Those who are asked: spread over the store, neither its first users nor its last."""
+    """Return the measured users, spread over the store without its first and last users."""
     return [users * (2 * number + 1) // (2 * MEASURED) for number in range(MEASURED)]
 
 
@@ -56,7 +56,7 @@ def context_of(engine: longmind.Engine, user: int) -> longmind.Context:
 
 
 def fill(url: str, users: Sequence[int]) -> Population:
-    """Give each of the users their memory. Callers work side by side, as those of a service do."""
+    """Give each of the users their memory, with concurrent callers as in a service."""
     seconds = {}
     with open_engine(url) as engine, ThreadPoolExecutor(CALLERS) as pool:
         for name, work in (("atoms", _remember), ("recorded events", _record), ("conversations", _talk)):
@@ -110,7 +110,7 @@ def _talk(context: longmind.Context, user: int) -> None:
 
 
 def _sentences(user: int, count: int) -> Iterable[str]:
-    """Made of a fixed stock: what is said matters little here, and to make up a million texts takes long."""
+    """Return sentences from a fixed stock, since new ones for a million texts would take long."""
     stock = _stock()
     return random.Random(user).choices(stock, k=count)
 

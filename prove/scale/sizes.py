@@ -1,4 +1,4 @@
-"""What is in a filled store, counted by SQL, and what it takes on the disk, by table with its indexes."""
+"""The rows of a filled store, counted by SQL, and its size on the disk by table and index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COUNTED = {
 
 
 def count_rows(url: str) -> dict[str, int]:
-    """How many rows there are, whatever whoever has filled it says."""
+    """Count the rows in the database, independently of the program that filled it."""
     if url.startswith("sqlite:"):
         connection = apsw.Connection(str(path_of(url)), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -46,7 +46,7 @@ def count_rows(url: str) -> dict[str, int]:
 
 
 def sizes(pair: StorePair) -> dict[str, Any]:
-    """Bytes of the big store, of each part of it, and for one atom and one event with all that is kept for them."""
+    """Return the bytes of the big store, of its parts, and of one atom and one event with all that belongs to them."""
     parts = _measure_sqlite(pair.big) if pair.engine == "sqlite" else _measure_postgres(pair.big)
     tables: dict[str, int] = {}
     for (table, _), size in parts.items():

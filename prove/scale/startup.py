@@ -1,4 +1,4 @@
-"""How long it takes to open a large store and to use it first, and what memory its users take in a process."""
+"""The time to open a large store and to use it first, and the memory of a process with many users."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from prove.scale.stores import StorePair
 from prove.section import Check
 
 SLOWER_BY_MS = 50.0
-"""What a start may take longer than that of the small store: the best of each, since much else can delay a start."""
+"""The largest difference between the best starts of both stores; other programs can delay single starts."""
 CACHE_MEGABYTES = 64.0
 BESIDE_MEGABYTES = 96.0
-"""What the process may take beside the cache of the spaces: connections, statements, the allocator's leftovers."""
+"""Memory of a process besides the cache of spaces: connections, statements, the allocator's leftovers."""
 
 
 def starts(pair: StorePair, rounds: int) -> Iterator[Check]:
-    """Processes that have loaded the code and opened nothing; big and small take turns."""
+    """Time starts of processes that have loaded the code and opened nothing, big and small in turns."""
     taken: dict[str, list[dict[str, float]]] = {"small": [], "big": []}
     for number in range(rounds):
         for name, url in (("small", pair.small), ("big", pair.big)):
@@ -44,9 +44,9 @@ def starts(pair: StorePair, rounds: int) -> Iterator[Check]:
 
 
 def start(_line: Line, url: str, user: int) -> dict[str, float]:
-    """What a process does first, in milliseconds."""
+    """Time the first operations of a process, in milliseconds."""
     times: dict[str, float] = {}
-    # To make up a question takes far longer than to answer it.
+    # Making up a question takes far longer than answering it, so it is not timed.
     question = questions(f"user {user}", facts(f"user {user}", ATOMS), 1)[0]
     began = time.perf_counter()
 
@@ -69,7 +69,7 @@ def start(_line: Line, url: str, user: int) -> dict[str, float]:
 
 
 def _doctor(pair: StorePair) -> Check:
-    """It looks at the clock, the schema, the queue and the keys; the best of some runs."""
+    """Time the doctor, which checks the clock, the schema, the queue and the keys: the best of some runs."""
     times: dict[str, list[float]] = {"small": [], "big": []}
     for name, url in 2 * (("small", pair.small), ("big", pair.big)):
         began = time.perf_counter()
@@ -84,7 +84,7 @@ def _doctor(pair: StorePair) -> Check:
         if not ended.stdout:
             return Check(f"{pair.engine}: the doctor answers", passed=False, detail=ended.stderr)
         findings = json.loads(ended.stdout)["findings"]
-    # The disk may be nearly full where it is run, which the doctor is right to say.
+    # The disk of this machine may be nearly full, which the doctor rightly reports.
     troubles = [each["name"] for each in findings if each["state"] == "trouble" and not each["name"].startswith("room")]
     best = {name: round(min(taken), 2) for name, taken in times.items()}
     return Check(
@@ -96,7 +96,7 @@ def _doctor(pair: StorePair) -> Check:
 
 
 def memory(pair: StorePair) -> Iterator[Check]:
-    """What a process takes after so many users had to do with it."""
+    """Measure the memory of a process after requests of more and more users."""
     steps = [count for count in (1, 100, 1_000, 10_000) if count <= pair.users]
     with start_process(touch, pair.big, steps) as child:
         found: list[dict[str, Any]] = child.result()
@@ -104,7 +104,7 @@ def memory(pair: StorePair) -> Iterator[Check]:
 
 
 def check_bounds(engine: str, steps: list[int], found: list[dict[str, Any]]) -> Check:
-    """Whether a process holds no more than it may, beside what it took for its first user."""
+    """Check that a process grows by no more than the limits after its first user."""
     first, last = found[0], found[-1]
     grown = last["resident MB"] - first["resident MB"]
     full = last["cached MB"] <= CACHE_MEGABYTES

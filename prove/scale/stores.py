@@ -1,4 +1,4 @@
-"""The two stores that are compared: one with all users, and one with a few of them and nobody else."""
+"""The two stores that are compared: one with all users, and one with a few of them alone."""
 
 from __future__ import annotations
 
@@ -104,13 +104,13 @@ def _is_missing(server: PostgresServer, name: str) -> bool:
 def _copy_database(server: PostgresServer, name: str, copy: str) -> str:
     server.drop_database(copy)
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        # File by file: the other way writes all of it to the write-ahead log first.
+        # File by file, since the other strategy writes everything to the write-ahead log first.
         connection.execute(f"CREATE DATABASE {copy} TEMPLATE {name} STRATEGY FILE_COPY")
     return server.url(copy)
 
 
 def _empty_wal(path: Path) -> None:
-    """Bring what is in the WAL file into the database, so that one file is all of it."""
+    """Move the WAL file into the database, so that one file holds everything."""
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()

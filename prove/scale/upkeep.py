@@ -1,4 +1,4 @@
-"""What whoever runs a large store has to wait for: checkpoints, vacuums, the growth of the write-ahead log."""
+"""The upkeep of a large store: checkpoints, vacuums, the growth of the write-ahead log."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from prove.scale.stores import StorePair, path_of
 from prove.section import Check
 
 MOST_WAL_MEGABYTES = 64.0
-"""Of SQLite, while single operations come and go. A bulk write makes it as long as that write is."""
+"""The limit of SQLite's log for single operations. A bulk write makes it as long as that write is."""
 
 
 def check_plans(pair: StorePair) -> Iterator[Check]:
-    """Bring both stores to rest as time would, and see that PostgreSQL, which now knows its tables, goes by keys."""
+    """Vacuum and checkpoint both stores, and check that PostgreSQL, with its statistics, reads by keys."""
     figures: dict[str, Any] = {}
     if pair.engine == "postgresql":
         for url in (pair.small, pair.big):
@@ -41,7 +41,7 @@ def check_plans(pair: StorePair) -> Iterator[Check]:
 
 
 def growth(pair: StorePair, appends: int, *, rebuild: bool) -> Iterator[Check]:
-    """The log while turns are appended by all kinds of users, and what it takes to bring it, and the file, in order."""
+    """Measure the log while many users append turns, and the time of a checkpoint and of a rebuild."""
     longest = 0.0
     with open_engine(pair.big) as engine:
         step = max(1, pair.users // 200)
@@ -68,7 +68,7 @@ def growth(pair: StorePair, appends: int, *, rebuild: bool) -> Iterator[Check]:
         )
     else:
         limit = _read_setting(pair, "max_wal_size")
-        # The server itself keeps to it only about: it is what checkpoints aim at.
+        # The server keeps to it only roughly, since checkpoints merely aim at it.
         yield Check(
             "postgresql: pg_wal stays about its max_wal_size while many users write",
             longest <= 1.5 * limit,
@@ -84,7 +84,7 @@ def _log_megabytes(pair: StorePair) -> float:
 
 
 def _log_end(pair: StorePair) -> float:
-    """How many bytes of PostgreSQL's log were ever written: what replicas and archives are sent."""
+    """Return the bytes of PostgreSQL's log ever written, which replicas and archives receive."""
     return 0.0 if pair.engine == "sqlite" else _number(pair, "SELECT pg_current_wal_lsn() - '0/0'")
 
 

@@ -1,4 +1,4 @@
-"""How long it takes to give out, and to erase, one user of many."""
+"""The time to export, and to erase, one user of many."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from prove.scale.stores import StorePair
 from prove.section import Check
 
 TIMES = 2.0
-"""How many times as long it may take in the large store: these are a handful of calls, not hundreds."""
+"""The largest ratio of the times in both stores: these are a few calls, not hundreds."""
 
 
 def check_removals(pair: StorePair) -> Iterator[Check]:
-    """The last half of the measured users goes, from both stores."""
+    """Export and erase the last half of the measured users, in both stores."""
     leaving = pair.measured[len(pair.measured) // 2 :]
     taken: dict[str, dict[str, list[float]]] = {name: {"export": [], "erasure": []} for name in ("small", "big")}
     missing: list[str] = []
     with ExitStack() as stack:
-        # No file is rebuilt with an erasure, small or large: that is measured apart.
+        # No erasure rebuilds the file, which is measured separately.
         engines = {
             name: stack.enter_context(open_engine(url, erasure_rebuild_megabytes=0.001))
             for name, url in (("small", pair.small), ("big", pair.big))
@@ -34,7 +34,7 @@ def check_removals(pair: StorePair) -> Iterator[Check]:
                 erased = _time_call(taken[name]["erasure"], context.admin.delete_user_data, confirm=True)
                 missing += _find_problems(engine, user, export, erased)
     for what in ("export", "erasure"):
-        # The best of a few: a median of so few tells what else ran.
+        # The best of a few, since other programs decide the median of so few.
         best = {name: round(min(times[what]) * 1000, 1) for name, times in taken.items()}
         ratio = best["big"] / best["small"]
         yield Check(
@@ -53,7 +53,7 @@ def _time_call(times: list[float], work: Any, **arguments: Any) -> dict[str, Any
 
 
 def _find_problems(engine: longmind.Engine, user: int, export: Any, erased: Any) -> Iterator[str]:
-    """An export or an erasure that leaves something out would be fast."""
+    """Yield what an export or an erasure left out, which would make it fast."""
     if len(export["atoms"]) < ATOMS:
         yield f"{len(export['atoms'])} atoms were exported"
     gone = erased["deleted"]["events"] + erased["deleted"]["messages"]

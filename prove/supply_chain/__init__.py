@@ -1,4 +1,4 @@
-"""The supply chain: what Longmind is made of, what is made of it, and that both are what they say."""
+"""The supply chain: the packages that Longmind uses, and the packages that are built from it."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def check_build(folder: Path) -> Iterator[Check]:
         try:
             yield _check(claim, installation.try_wheel(wheel, folder, extra))
         except outside_audits.NoTools as error:
-            # What cannot be installed though there is an index is the wheel's own fault.
+            # If there is an index, a failed installation is the fault of the wheel.
             why = outside_audits.no_index(folder)
             yield skip_check(claim, f"no index answers here: {why}") if why else _check(claim, [str(error)])
 
 
 def compare_builds(wheel: Path, sdist: Path, folder: Path) -> list[str]:
-    """What differs when the wheel and the source archive are built once more, the wheel from the archive."""
+    """Build the wheel and the source archive again, the wheel also from the archive, and return the differences."""
     unpacked = folder / "unpacked"
     with tarfile.open(sdist) as archive:
         archive.extractall(unpacked, filter="data")

@@ -1,4 +1,4 @@
-"""Write the bill of materials: `./dev sbom [FILE]`. It is the same for the same lock, so it is made and not kept."""
+"""Write the bill of materials: `./dev sbom [FILE]`. The same lock gives the same bill, so it is not stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel in an empty environment, as somebody else would install it."""
+"""The wheel in an empty environment, as users install it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from prove.supply_chain.lock import PROJECT, ROOT
 from prove.supply_chain.outside_audits import Tools, environment
 
 USED = ("postgres", "local", "models", "server", "telemetry")
-"""The extras for those who use it; each is tried alone."""
+"""The extras for users; each is tried alone."""
 
-# What an extra is for has to load with it, and the library itself without it.
+# The module that an extra is for must load with it, and the library itself without it.
 LOADS = {
     "": "longmind",
     "postgres": "longmind.store.postgres.database",
@@ -27,7 +27,7 @@ LOADS = {
 
 
 def try_wheel(wheel: Path, folder: Path, extra: str) -> list[str]:
-    """Install the wheel with one extra, or none, use it, and remove it; the answer is what went wrong."""
+    """Install the wheel with one extra or none, use it and remove it; return what went wrong."""
     named = f"{wheel}[{extra}]" if extra else str(wheel)
     place = environment(folder / f"environment-{extra or 'plain'}", [named])
     home = folder / f"home-{extra or 'plain'}"
@@ -59,14 +59,14 @@ def _steps(extra: str, home: Path) -> list[tuple[list[str], str]]:
 
 
 def first_example(readme: str) -> str:
-    """The first Python program of a page."""
+    """Return the first Python program of a page."""
     found = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
     assert found is not None
     return found[1]
 
 
 def _run(place: Tools, arguments: list[str], home: Path) -> subprocess.CompletedProcess[str]:
-    # Nothing of this machine's environment but what any program needs, so that nothing of ours is found by chance.
+    # A minimal environment, so that nothing of this project is found by chance.
     return subprocess.run(
         [str(place.folder / "bin" / arguments[0]), *arguments[1:]],
         cwd=home,
@@ -83,13 +83,13 @@ def _find_leftovers(place: Tools) -> list[str]:
     if (place.folder / "bin" / "pip").exists():
         command = [python, "-m", "pip", "uninstall", "--quiet", "--yes", "longmind"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    # What Python itself has compiled is no file of the package, and is removed with it by either installer.
+    # Files that Python compiled are not part of the package, and both installers remove them.
     left = [path for path in place.folder.rglob("*longmind*") if "__pycache__" not in path.parts]
     return [f"{path.relative_to(place.folder)} is left after removal" for path in left]
 
 
 def resolve_lock(folder: Path) -> str:
-    """Whether pip takes the whole lock by its checksums: empty, or what it said."""
+    """Return an empty text if pip accepts the whole lock by its checksums, otherwise its error."""
     done = subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps",
          "--require-hashes", "-r", str(ROOT / "requirements.lock")],

@@ -12,7 +12,7 @@ from prove.supply_chain.lock import Pin
 PERMISSIVE = re.compile(
     r"\b(MIT(-0)?|0?BSD|Apache|ISC|PSF|Python Software Foundation|Zlib|CC0|CNRI|Unlicense|public domain)\b", re.I
 )
-# These ask for more, of whoever changes the package itself; each is used as it comes.
+# These ask for more if the package itself is changed; each is used unchanged.
 USED_AS_THEY_COME = {
     "apsw": "any licence that the Open Source Initiative has approved, at the user's choice",
     "certifi": "MPL-2.0; comes with the HTTP clients, unchanged",
@@ -26,21 +26,21 @@ USED_AS_THEY_COME = {
 
 
 def find_licence(package: str) -> str | None:
-    """What a package says its licence is; None when it is not installed here, and empty when it does not say."""
+    """Return the licence that a package declares; None if it is not installed here, empty if it declares none."""
     try:
         metadata = distribution(package).metadata
     except PackageNotFoundError:
         return None
     expression = " ".join(metadata.get_all("License-Expression") or [])
     classifiers = [each.rpartition(" :: ")[2] for each in metadata.get_all("Classifier") or [] if each[:7] == "License"]
-    # This one is about all the others.
+    # This classifier is about all the others.
     classifiers = [each for each in classifiers if each != "DFSG approved"]
     text = "".join(metadata.get_all("License") or []).strip().splitlines()
     return expression or ", ".join(classifiers) or (text[0] if text else "")
 
 
 def problems(licences: dict[str, str | None]) -> list[str]:
-    """Those that are neither permissive nor explained."""
+    """Return the licences that are neither permissive nor explained."""
     found = []
     for name, licence in licences.items():
         if licence is None or name in USED_AS_THEY_COME:
@@ -52,13 +52,13 @@ def problems(licences: dict[str, str | None]) -> list[str]:
 
 
 def _is_permissive(licence: str) -> bool:
-    """Whether every part of what has to be kept is."""
+    """Return whether every part of a licence is permissive."""
     return all(
         PERMISSIVE.search(part) and not re.search("GPL|MPL", part) for part in re.split(r"\s+AND\s+|, ", licence)
     )
 
 
 def count_licences(locked: list[Pin]) -> tuple[dict[str, str | None], dict[str, int]]:
-    """The licence of each package of the lock, and how many have each."""
+    """Return the licence of each package in the lock, and the number of packages with each licence."""
     licences = {pin.name: find_licence(pin.name) for pin in locked}
     return licences, dict(Counter(licence or "not installed here" for licence in licences.values()).most_common())

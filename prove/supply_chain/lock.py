@@ -1,4 +1,4 @@
-"""Whether the lock pins every package with its checksums, and says the same as `pyproject.toml`."""
+"""Check of the lock: it pins every package with checksums, and agrees with `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 LOCK = ROOT / "requirements.lock"
 PROJECT = ROOT / "pyproject.toml"
 
-# What the tests do not need is installed by whoever uses it, from the index of that day.
+# Tools that the tests do not need are installed when they are used, from the index of that day.
 NOT_LOCKED = {"audit"}
 
 _PINNED = re.compile(
@@ -34,7 +34,7 @@ class Pin:
 
 
 def pins(text: str) -> list[Pin]:
-    """The packages of a lock; what is no pin stays out, and `problems` names it."""
+    """Return the pinned packages of a lock; `problems` names every other line."""
     found = []
     for entry in _entries(text):
         if pinned := _PINNED.match(entry):
@@ -44,7 +44,7 @@ def pins(text: str) -> list[Pin]:
 
 
 def problems(lock: str, project: str) -> list[str]:
-    """What is wrong with a lock, in words."""
+    """Return the problems of a lock, in words."""
     found = [f"this is no pin: {entry.splitlines()[0]}" for entry in _entries(lock) if not _PINNED.match(entry)]
     found += [f"{pin.name} has no checksum" for pin in pins(lock) if not pin.hashes]
     if re.search(r"https?://|file:|^\s*-", _remove_hashes(lock), re.M):
@@ -53,7 +53,7 @@ def problems(lock: str, project: str) -> list[str]:
 
 
 def _disagreements(lock: str, project: str) -> list[str]:
-    """What the project asks for and the lock does not have, or has in a version that will not do."""
+    """Return the requirements of the project that the lock lacks, or has in an unfit version."""
     locked = {pin.name: pin.version for pin in pins(lock)}
     found = []
     for requirement in requirements(project):
@@ -66,7 +66,7 @@ def _disagreements(lock: str, project: str) -> list[str]:
 
 
 def requirements(project: str) -> list[Requirement]:
-    """All that the project asks for, with every extra whose packages are in the lock."""
+    """Return the requirements of the project, with every extra whose packages are in the lock."""
     table = tomllib.loads(project)["project"]
     extras = table["optional-dependencies"]
     texts = [*table["dependencies"], *(each for name in extras if name not in NOT_LOCKED for each in extras[name])]
@@ -74,7 +74,7 @@ def requirements(project: str) -> list[Requirement]:
 
 
 def _entries(text: str) -> list[str]:
-    """The logical lines: one for each package, its checksums with it."""
+    """Return the logical lines: one for each package with its checksums."""
     joined = re.sub(r"\\\n", "\n", text)
     entries: list[str] = []
     for line in joined.splitlines():

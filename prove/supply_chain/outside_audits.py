@@ -1,4 +1,4 @@
-"""Programs of others that look at the packages and the code, in an environment of their own."""
+"""Audits of the packages and the code by third-party programs, in a separate environment."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Tools:
 
 
 def environment(folder: Path, packages: list[str]) -> Tools:
-    """A new environment with some packages; `NoTools` when there is no way to get them."""
+    """Create an environment with some packages; raise `NoTools` if they cannot be installed."""
     if shutil.which("uv"):
         steps = [["uv", "venv", "--quiet", "--no-project", "--python", sys.executable, str(folder)]]
         install = ["uv", "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
@@ -52,7 +52,7 @@ def environment(folder: Path, packages: list[str]) -> Tools:
         install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     if packages:
         steps.append([*install, *packages])
-    # What this process runs with must not be found there.
+    # The packages of this process must not be found there.
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     for step in steps:
         done = subprocess.run(step, cwd=folder.parent, env=clean, capture_output=True, text=True, timeout=PATIENCE)
@@ -62,7 +62,7 @@ def environment(folder: Path, packages: list[str]) -> Tools:
 
 
 def no_index(folder: Path) -> str:
-    """Why nothing at all can be installed here; empty when something can."""
+    """Return why no package can be installed here; empty if one can."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         try:
             environment(Path(place) / "probe", [_SURELY_THERE])
@@ -77,7 +77,7 @@ def audit_tools(folder: Path) -> Tools:
 
 
 def vulnerabilities(tools: Tools) -> tuple[list[str], int, str]:
-    """Known weaknesses of locked packages that nobody has explained, how many were looked up, and why not more."""
+    """Return the unexplained weaknesses of locked packages, the number looked up, and why there were not more."""
     report: dict[str, Any] = {"dependencies": []}
     why = ""
     for service in ("osv", "pypi"):
@@ -88,7 +88,7 @@ def vulnerabilities(tools: Tools) -> tuple[list[str], int, str]:
         try:
             report = json.loads(done.stdout)
         except ValueError:
-            why = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            why = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
             continue
         looked = [each for each in report["dependencies"] if "vulns" in each]
         if looked:
@@ -107,7 +107,7 @@ def find_unexplained(looked_up: list[dict[str, Any]], explained: dict[str, str])
 
 
 def bill_of_materials(tools: Tools, target: Path) -> tuple[list[str], int]:
-    """Write the SBOM of the lock as CycloneDX; the answer is what is wrong with it, and how many packages it names."""
+    """Write the SBOM of the lock as CycloneDX; return its problems, and the number of packages in it."""
     done = tools.run(
         "cyclonedx-py", "requirements", str(LOCK), "--pyproject", str(PROJECT), "--of", "JSON", "--output-reproducible",
         "--validate", "-o", str(target),
@@ -118,7 +118,7 @@ def bill_of_materials(tools: Tools, target: Path) -> tuple[list[str], int]:
 
 
 def sbom_problems(bill: dict[str, Any], lock: str) -> tuple[list[str], int]:
-    """Whether each locked package is in the bill with its version and its checksums, and nothing else is."""
+    """Check that the bill has each locked package with its version and checksums, and nothing else."""
     locked = {(pin.name, pin.version) for pin in pins(lock)}
     listed = {
         (each["name"].lower().replace("_", "-").replace(".", "-"), each["version"]) for each in bill["components"]
@@ -134,7 +134,7 @@ def _checksums(component: dict[str, Any]) -> list[Any]:
 
 
 def bandit(tools: Tools) -> tuple[list[str], int]:
-    """What bandit finds in the package and nobody has explained, or what was explained and is gone."""
+    """Return unexplained findings of bandit in the package, and explanations without a finding."""
     done = tools.run("bandit", "-q", "-r", "src/longmind", "-f", "json")
     report = json.loads(done.stdout)
     found = [(each["filename"], each["test_id"]) for each in report["results"]]
@@ -143,7 +143,7 @@ def bandit(tools: Tools) -> tuple[list[str], int]:
 
 
 def weigh_findings(found: list[tuple[str, str]], explained: dict[str, str]) -> list[str]:
-    """Findings by file and rule against what was explained as `rule file`, or as `rule` for all files."""
+    """Compare findings by file and rule with explanations of `rule file`, or of `rule` for all files."""
     counts = Counter(f"{rule} {path.removeprefix('./')}" for path, rule in found)
     rules = {rule for _, rule in found}
     problems = [

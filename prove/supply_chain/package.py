@@ -1,4 +1,4 @@
-"""What is built: the wheel and the source archive hold what they should and nothing else, always the same bytes."""
+"""The built packages: the wheel and the source archive hold the right files alone, always with the same bytes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pathlib import Path
 from prove.supply_chain.lock import ROOT
 
 EPOCH = "1767225600"
-"""A time that all files in a built archive are given."""
+"""The time of all files in a built archive."""
 SHIPPED = ("src/longmind/", "LICENSE", "README.md", "hatch_build.py", "pyproject.toml")
-"""What of the repository goes into the source archive, beside what the builder adds."""
+"""The files of the repository in the source archive, besides those that the builder adds."""
 ADDED = {"PKG-INFO", ".gitignore"}
 COMPILED = "longmind/recall/kernels/inner_loops.abi3.so"
-"""What a wheel has besides the files of the repository, where there is a compiler."""
-# Paths of somebody's machine; such a text in a package says where it was built.
+"""The file of a wheel that is not in the repository, where there is a compiler."""
+# Paths of a machine, which reveal where a package was built.
 _MACHINE = re.compile(rb"/(?:home|root|Users|work)/[\w.-]+/|/tmp/[\w.-]+/")
 
 
 def build(source: Path, kind: str, target: Path) -> Path:
-    """Build a `wheel` or an `sdist` of a folder; the answer is the file."""
+    """Build a `wheel` or an `sdist` of a folder and return the file."""
     target.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)],
@@ -41,7 +41,7 @@ def build(source: Path, kind: str, target: Path) -> Path:
 
 
 def list_tracked() -> list[str] | None:
-    """The files of the repository, as git has them; None where there is no git, or no repository."""
+    """Return the files of the repository according to git; None without git or a repository."""
     try:
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     except (FileNotFoundError, subprocess.CalledProcessError):
@@ -50,7 +50,7 @@ def list_tracked() -> list[str] | None:
 
 
 def wheel_problems(wheel: Path, files: list[str]) -> list[str]:
-    """What a wheel has too much and too little, for a repository of these files."""
+    """Return the superfluous and missing files of a wheel, for a repository of these files."""
     expected = {name.removeprefix("src/") for name in files if name.startswith("src/longmind/")}
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -59,14 +59,14 @@ def wheel_problems(wheel: Path, files: list[str]) -> list[str]:
     about = sorted(name.partition(".dist-info/")[2] for name in names if ".dist-info/" in name)
     found = _compare_names(packed - {COMPILED}, expected)
     if ("-abi3-" in wheel.name) != (COMPILED in packed):
-        found.append(f"its name is {wheel.name}, which does not tell whether {COMPILED} is there")
+        found.append(f"its name is {wheel.name}, which does not say whether {COMPILED} is there")
     if about != ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"]:
         found.append(f"beside the package it has {about}")
     return found + _find_machine_paths(texts)
 
 
 def sdist_problems(sdist: Path, files: list[str]) -> list[str]:
-    """The same of a source archive."""
+    """Return the superfluous and missing files of a source archive, for a repository of these files."""
     expected = {name for name in files if name.startswith(SHIPPED)} | ADDED
     with tarfile.open(sdist) as archive:
         members = [member for member in archive.getmembers() if member.isfile()]
@@ -81,7 +81,7 @@ def metadata_of(wheel: Path) -> Message:
 
 
 def metadata_problems(metadata: Message, version: str, readme: str) -> list[str]:
-    """What the package does not say of itself."""
+    """Return the wrong and missing fields of the package's metadata."""
     expected = {
         "Name": "longmind",
         "Version": version,
@@ -113,4 +113,4 @@ def _compare_names(packed: set[str], expected: set[str]) -> list[str]:
 
 def _find_machine_paths(texts: dict[str, bytes]) -> list[str]:
     told = {name: _MACHINE.search(text) for name, text in texts.items()}
-    return [f"{name} tells of a machine: {found[0]!r}" for name, found in told.items() if found]
+    return [f"{name} names a folder of a machine: {found[0]!r}" for name, found in told.items() if found]

@@ -1,4 +1,4 @@
-"""Upgrades: a database of every earlier version opens, has everything in it, and works."""
+"""Upgrades: a database of every earlier version opens, keeps its data and works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prove.upgrades.recorder import VERSIONS, check_out, fill_with, is_here
 from prove.upgrades.recordings import RecordedDatabase, list_applied
 from prove.upgrades.schema import unlike
 
-# In the order in which they are tried on one and the same database; the last leaves little of it.
+# In the order of the trials on one database; the last leaves little of it.
 CLAIMS: dict[str, Callable[[longmind.Engine, checks.Manifest], checks.Problems]] = {
     "everything an earlier version kept is found by this one, and its audit is whole": checks.find_lost,
     "conversations, memory, blocks, quotas and keys go on where it left them": checks.find_unwritable,
@@ -64,7 +64,7 @@ def run(plan: Plan) -> Iterator[Check]:
 
 
 def check_recorded_versions(places: NewDatabases) -> Iterator[Check]:
-    """Each recorded database, opened and used."""
+    """Open and use each recorded database."""
     problems: dict[str, list[str]] = {claim: [] for claim in (GROWN, *CLAIMS)}
     fresh = places.new()
     longmind.open(fresh).close()
@@ -81,7 +81,7 @@ def check_recorded_versions(places: NewDatabases) -> Iterator[Check]:
 
 
 def find_problems(url: str, manifest: checks.Manifest, fresh: str) -> dict[str, list[str]]:
-    """What is wrong with one old database, for each claim."""
+    """Return the problems of one old database, for each claim."""
     problems = {}
     with checks.open_now(url) as engine:
         problems[GROWN] = unlike(url, fresh)
@@ -102,7 +102,7 @@ def _problems(
 
 
 def attack_versions(places: NewDatabases, plan: Plan, to_leave: float) -> Iterator[Check]:
-    """The moment of upgrading, attacked on copies of the recorded databases; the newest is always among them."""
+    """Attack the moment of upgrading on copies of the recorded databases, the newest always among them."""
     found: dict[str, list[str]] = {claim: [] for claim in ATTACKS}
     attacked: list[str] = []
     for version in reversed(VERSIONS):
@@ -118,7 +118,7 @@ def attack_versions(places: NewDatabases, plan: Plan, to_leave: float) -> Iterat
 
 
 def check_versions_at_work(places: NewDatabases, plan: Plan, to_leave: float) -> Check:
-    """Databases that are not recorded but made now, by the code of the versions themselves."""
+    """Check databases that the code of the versions creates now, instead of recorded ones."""
     claim = f"{places.engine}: a database made this moment by the code of an earlier version opens and works"
     if lacking := [version for version, commit in VERSIONS.items() if not is_here(commit)]:
         return skip_check(claim, f"the history is not here: {', '.join(lacking)}")

@@ -1,4 +1,4 @@
-"""Attacks on the moment of upgrading: a kill in its middle, others who open meanwhile, and versions that do not fit."""
+"""Attacks on the moment of upgrading: a kill in its middle, other openers at the same time, and a newer version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = cu
 
 
 def open_and_stop(line: Line, url: str) -> int:
-    """Open an old database. On SQLite it stops when the first of the missing migrations has been applied."""
+    """Open an old database; on SQLite stop after the first of the missing migrations."""
 
     def watch(connection: apsw.Connection) -> None:
         def at(cursor: apsw.Cursor, statement: str, bindings: Any) -> bool:
@@ -53,7 +53,7 @@ def _open(url: str) -> int:
 
 @contextmanager
 def half_upgraded(url: str) -> Iterator[tuple[Child, Callable[[], None]]]:
-    """A process that has applied some of the missing migrations and committed none, and what lets it go on."""
+    """A process that has applied some of the missing migrations and committed none, and a function to resume it."""
     if url.startswith("sqlite:"):
         with start_process(open_and_stop, url) as child:
             heard = child.hear()
@@ -61,7 +61,7 @@ def half_upgraded(url: str) -> Iterator[tuple[Child, Callable[[], None]]]:
             yield child, lambda: child.say("go on")
         return
     with psycopg.connect(url) as holder, start_process(open_and_stop, url) as child:
-        # It can be read, and nobody can note there that a migration is done.
+        # The table can be read, but no migration can be recorded in it.
         name = name_in(url)
         holder.execute(f"LOCK TABLE {name}.{name}_schema IN SHARE MODE".encode())
         wait_until(lambda: _count_waiting(url) == 1)
@@ -76,7 +76,7 @@ def _count_waiting(url: str) -> int:
 
 
 def _count_pollers(url: str) -> int:
-    """How many look again and again whether it is their turn to upgrade."""
+    """Return the number of sessions that wait for their turn to upgrade."""
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -87,7 +87,7 @@ def _count_pollers(url: str) -> int:
 
 
 def kill_upgrade(url: str) -> list[str]:
-    """Kill who upgrades, and open it again: nothing half done may be seen, and it must come to its end."""
+    """Kill the upgrading process and open the database again: no part may be visible, and the upgrade must finish."""
     before = list_applied(url)
     with half_upgraded(url) as (child, _):
         child.kill()
@@ -99,11 +99,11 @@ def kill_upgrade(url: str) -> list[str]:
 
 
 def open_during_upgrade(url: str) -> list[str]:
-    """Open it a second time while it is being upgraded: that waits, and then finds it done."""
+    """Open the database again during the upgrade: the second process waits, and finds it done."""
     with half_upgraded(url) as (first, let_go_on), start_process(open_plainly, url) as second:
         assert second.hear() == "begins"
         if not url.startswith("sqlite:"):
-            # SQLite tells nobody who waits for a file; who did not wait there ends with an error.
+            # SQLite does not show who waits for a file; a process that does not wait ends with an error.
             wait_until(lambda: _count_pollers(url) > 0)
         let_go_on()
         counts = {first.result(), second.result()}
@@ -111,7 +111,7 @@ def open_during_upgrade(url: str) -> list[str]:
 
 
 def open_newer_schema(url: str) -> list[str]:
-    """A database of a later version is refused in words that say what to do, and not a byte of it is changed."""
+    """Open a database of a later version: it must be refused with advice, and stay unchanged to the byte."""
     _execute(url, f"INSERT INTO {{}}{name_in(url)}_schema VALUES (9999, 'of the future')")
     before = _content(url)
     problems = []

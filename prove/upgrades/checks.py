@@ -1,6 +1,6 @@
-"""Whether this version finds in an old database what the old one left there, and can go on with it.
+"""Checks that this version finds everything in an old database, and continues with it.
 
-Each function answers with what is wrong, as words; nothing is wrong when there are none.
+Each function returns its problems in words; an empty list means that there are none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def open_now(url: str) -> longmind.Engine:
 
 
 def find_lost(engine: longmind.Engine, manifest: Manifest) -> Problems:
-    """What the old version told of every user and this one does not."""
+    """Return what the old version reported about every user, and this one does not."""
     problems: Problems = []
     for user, before in manifest["users"].items():
         ctx = _session(engine, user)
@@ -47,7 +47,7 @@ def _select_lasting(export: Manifest) -> Manifest:
 
 
 def differences(before: Any, now: Any, where: str) -> Iterator[str]:
-    """Where `now` does not say all that `before` says. It may say more of a thing, and know of no more things."""
+    """Yield where `now` lacks something of `before`; it may have more fields, but no more items."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in before:
             if name in now:
@@ -62,7 +62,7 @@ def differences(before: Any, now: Any, where: str) -> Iterator[str]:
 
 
 def find_unwritable(engine: longmind.Engine, manifest: Manifest) -> Problems:
-    """What cannot be gone on with: conversations, memory, blocks, quotas and keys."""
+    """Return the parts that do not continue: conversations, memory, blocks, quotas and keys."""
     seen = manifest["users"]["ada"]
     ctx = _session(engine, "ada")
     checks: dict[str, Callable[[Any, Manifest], bool]] = {
@@ -76,7 +76,7 @@ def find_unwritable(engine: longmind.Engine, manifest: Manifest) -> Problems:
 
 
 def find_undone(engine: longmind.Engine, manifest: Manifest) -> Problems:
-    """Jobs that the old version queued and this one does not do."""
+    """Return the jobs that the old version queued and this one does not finish."""
     engine.register_job("count-words", lambda run: {"words": len(run.job.payload["text"].split())})
     report = engine.work()
     problems = [] if (report.failed, report.dead, report.lost) == (0, 0, 0) else [f"the work ended with {report}"]
@@ -98,7 +98,7 @@ def _find_unlearned(ctx: Any, seen: Manifest) -> list[str]:
 
 
 def find_unmoved(engine: longmind.Engine, manifest: Manifest) -> Problems:
-    """What an export of the old data, brought in elsewhere, does not show there."""
+    """Export the old data, import it elsewhere, and return what is missing there."""
     admin = person(engine, "root", capabilities={"admin"})
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "ada.zip"
@@ -106,13 +106,13 @@ def find_unmoved(engine: longmind.Engine, manifest: Manifest) -> Problems:
         with open_now(f"sqlite:///{folder}/elsewhere.db") as other:
             person(other, "root", capabilities={"admin"}).admin.import_user_data(str(archive), "ada")
             here, there = look(_session(engine, "ada")), look(_session(other, "ada"))
-    # The audit tells what was done in the database that it was written in.
+    # The audit belongs to the database in which it was written.
     here.pop("audited", None)
     return list(differences(here, there, "elsewhere"))
 
 
 def find_unimported(engine: longmind.Engine, manifest: Manifest) -> Problems:
-    """What an export that the old version made, brought into a new database, does not show there."""
+    """Import exports of the old version into a new database, and return what is missing there."""
     problems: Problems = []
     with tempfile.TemporaryDirectory() as folder, open_now(f"sqlite:///{folder}/imported.db") as other:
         for user, before in manifest["users"].items():
@@ -124,7 +124,7 @@ def find_unimported(engine: longmind.Engine, manifest: Manifest) -> Problems:
 
 
 def find_unerased(engine: longmind.Engine, manifest: Manifest) -> Problems:
-    """What is left of a user after an erasure, and what was lost of the other."""
+    """Erase a user, and return what is left of it and what the other user lost."""
     admin = person(engine, "root", capabilities={"admin"})
     kept = look(_session(engine, "bob"))
     erased = admin.admin.delete_user_data("ada", confirm=True)
@@ -188,7 +188,7 @@ def _blocks_go_on(ctx: Any, seen: Manifest) -> bool:
 
 
 def _quotas_go_on(ctx: Any, seen: Manifest) -> bool:
-    """Three stores, one of which superseded, and one delete were counted; the next counts on."""
+    """Return whether quotas continue: the old version counted three stores, one supersession and one deletion."""
     before = ctx.admin.export_user_data()["quotas"]
     ctx.tools.memory_store("fact", "Plays the violin.")
     after = ctx.admin.export_user_data()["quotas"]

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "upgrades" / "recorded"
 WRITING = Path(__file__).with_name("sample_data.py")
 
-# Every release, and before the first one every state of the main branch that brought another schema.
+# Every release, and every earlier state of the main branch that changed the schema.
 VERSIONS = {
     "schema-02-first": "8b6bd2d7e953dcc1ea4d49619ad7824feb358176",
     "schema-02": "1d19a0c7439d2b10b70c150cadd4965a6d2fd0cc",
@@ -56,7 +56,7 @@ def main(names: list[str]) -> None:
 
 
 def is_here(commit: str) -> bool:
-    """Whether the history has a commit: not without git, not in an archive, and not in a clone that was cut short."""
+    """Return whether the history has a commit; without git, in an archive or in a shallow clone it has not."""
     try:
         asked = subprocess.run(["git", "cat-file", "-e", f"{commit}^{{tree}}"], cwd=ROOT, capture_output=True)
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def is_here(commit: str) -> bool:
 
 
 def check_out(commit: str, folder: Path) -> Path:
-    """The source of a version, in a folder of its own."""
+    """Check out the source of a version into a folder."""
     packed = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
@@ -73,7 +73,7 @@ def check_out(commit: str, folder: Path) -> Path:
 
 
 def fill_with(code: Path, url: str) -> dict[str, Any]:
-    """Let a version fill a database; the answer is what it says is there."""
+    """Fill a database with a version's own code, and return the manifest that it prints."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("LONGMIND_", "RECOLLECT_"))
     }
@@ -96,10 +96,10 @@ def package_in(code: Path) -> str:
 
 
 def dump(url: str, schema: str) -> bytes:
-    """A PostgreSQL database as statements that any client can run."""
+    """Return a PostgreSQL database as statements that any client can run."""
     command = [str(programs() / "pg_dump"), "--inserts", "--no-owner", f"--schema={schema}", "--extension=vector", url]
     dumped = subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
-    # These lines are for psql alone, and other with each run.
+    # These lines are for psql alone, and differ between runs.
     return re.sub(rb"^\\(un)?restrict .*\n", b"", dumped, flags=re.MULTILINE)
 
 
@@ -108,7 +108,7 @@ def _as_bytes(manifest: dict[str, Any]) -> bytes:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    # Without the time, the same content is the same file.
+    # Without a time, equal contents give equal files.
     path.write_bytes(gzip.compress(content, mtime=0))
 
 

@@ -28,7 +28,7 @@ class RecordedDatabase:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What that version said was there."""
+        """Return the data that the version reported."""
         found: dict[str, Any] = json.loads(self._content("json"))
         return found
 
@@ -51,7 +51,7 @@ def path_of(url: str) -> str:
 
 
 def list_applied(url: str) -> list[int]:
-    """The migrations that a database says it has been through."""
+    """Return the migrations that a database records as applied."""
     name = name_in(url)
     query = f"SELECT version FROM {name}_schema ORDER BY version"
     if url.startswith("sqlite:"):

@@ -1,4 +1,4 @@
-"""Fill a database with all that a version of Longmind could keep, and print what it says is there.
+"""Fill a database with everything that a version of Longmind can store, and print what it reports.
 
 Versions of every age run this file: `python sample_data.py URL PACKAGE`. It imports only that package, whose name has
 changed since, and checks which services exist before it uses them.
@@ -38,7 +38,7 @@ class SampleEmbedder:
 
 
 def to_json(value: Any) -> Any:
-    """A value of Longmind as JSON."""
+    """Return a value of Longmind as JSON."""
     if isinstance(value, list | tuple):
         return [to_json(each) for each in value]
     return value.model_dump(mode="json", by_alias=False) if hasattr(value, "model_dump") else value
@@ -47,7 +47,7 @@ def to_json(value: Any) -> Any:
 def open_engine(url: str, package: str) -> Any:
     version = importlib.import_module(package)
 
-    # What a version does not know yet it refuses, and is then opened without.
+    # A version refuses settings that it does not know, and is then opened without them.
     for settings in ({"embedder": SampleEmbedder(), "audit_key": AUDIT_KEY}, {"embedder": SampleEmbedder()}, {}):
         try:
             return version.open(url, **settings)
@@ -61,7 +61,7 @@ def person(engine: Any, user: str, **more: Any) -> Any:
 
 
 def write(engine: Any) -> dict[str, Any]:
-    """Everything that this version can keep, of two users; the answer is what it says is there."""
+    """Write everything that this version can store for two users, and return what it reports."""
     written = {}
     for user in ("ada", "bob"):
         ctx = person(engine, user, session_id="session-1", group="default")
@@ -74,7 +74,7 @@ def write(engine: Any) -> dict[str, Any]:
             write_with_tools(ctx)
         if hasattr(ctx, "events"):
             write_events(ctx)
-        # The last, so that it waits for a worker of a later version.
+        # The last jobs, so that they wait for a worker of a later version.
         ctx.jobs.enqueue("count-words", {"text": f"three words, {user}"}, unique_key="count")
         ctx.jobs.enqueue("count-words", {"text": "later"}, run_at="2099-01-01T09:00:00Z")
         written[user] = look(ctx)
@@ -145,7 +145,7 @@ def write_memory(ctx: Any, user: str) -> None:
 
 
 def write_binding(ctx: Any) -> None:
-    """A conversation whose facts wait to be extracted when the version comes to its end."""
+    """Close a conversation whose facts then wait for extraction by a later version."""
     space = ctx.memory.create_memory_space("learned")
     ctx.memory.create_binding(
         {"namespace": "to-learn", "userId": ctx.scope.user_id},
@@ -180,7 +180,7 @@ def write_events(ctx: Any) -> None:
 
 
 def write_keys(engine: Any) -> list[dict[str, Any]]:
-    """Keys with their tokens, since nobody but their maker is ever told those."""
+    """Create keys and return them with their tokens, which are shown only once."""
     if not hasattr(engine, "keys"):
         return []
     phone = engine.keys.create(tenant_id=TENANT, app_id=APP, user_id="ada", name="phone", rate="5/minute")
@@ -201,7 +201,7 @@ def write_erasure(engine: Any) -> list[dict[str, Any]]:
 
 
 def look(ctx: Any) -> dict[str, Any]:
-    """What there is of one user, in the words of the version that looks."""
+    """Return the data of one user, as the running version reports it."""
     talks = list(ctx.conversations.list_conversations())
     seen: dict[str, Any] = {
         "conversations": to_json(talks),
@@ -220,7 +220,7 @@ def look(ctx: Any) -> dict[str, Any]:
         seen["sleep_time"] = to_json(ctx.blocks.get_sleep_time())
     if hasattr(ctx, "tools"):
         seen["entries"] = sorted(each.content for each in ctx.tools.memory_search().results)
-        # Looking is audited as well, and would find itself.
+        # The search above is audited as well, and would find itself.
         lines = [line for line in ctx.tools.audit() if line.topic != "tool.invoke.memory_search"]
         seen["audited"] = [[line.topic, line.outcome, line.correlation] for line in lines]
     if hasattr(ctx, "events"):
@@ -231,7 +231,7 @@ def look(ctx: Any) -> dict[str, Any]:
 
 
 def _to_hits(recall: Any) -> dict[str, Any]:
-    """The best and all of them: the order of the others is what versions become better at."""
+    """Return the best hit and all hits: versions may improve the order of the others."""
     texts = [hit.atom.text for hit in recall.hits]
     return {"best": texts[:1], "all": sorted(texts)}
 

@@ -1,6 +1,7 @@
-"""The shape of a database, told so that one that has grown can be compared with one that was made today.
+"""The schema of a database, in a form that compares a migrated one with one created today.
 
-Columns are told by name and not by place: one that was added later stands at the end, and every statement names them.
+Columns are listed by name and not by place: one that was added later stands at the end, and every statement names
+them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _POSTGRES = {"migrations": "SELECT version, name FROM longmind.longmind_schema"}
 
 
 def shape(url: str) -> dict[str, list[str]]:
-    """All that makes up the schema, by its parts."""
+    """Return everything that makes up the schema, by its parts."""
     if url.startswith("sqlite:"):
         connection = apsw.Connection(path_of(url), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -38,7 +39,7 @@ def shape(url: str) -> dict[str, list[str]]:
 
 
 def unlike(url: str, fresh: str) -> list[str]:
-    """What one database has and the other has not."""
+    """Return what only one of the two databases has."""
     here, there = shape(url), shape(fresh)
     return [
         f"{part}: {what} {row}"

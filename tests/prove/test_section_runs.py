@@ -71,7 +71,7 @@ def test_a_run_in_which_nothing_could_be_tried_is_no_success(
 ) -> None:
     add("one", is_skipped)
     assert prove(tmp_path) == 3
-    assert capsys.readouterr().out.endswith("nothing could be tried, so nothing was shown; 1 skipped\n")
+    assert capsys.readouterr().out.endswith("nothing could be tried, so nothing was proved; 1 skipped\n")
 
 
 def test_figures_alone_are_no_claim_that_held(add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -214,7 +214,7 @@ def test_a_file_of_results_that_holds_none_is_left_as_it_is(
     with pytest.raises(SystemExit) as ended:
         prove(tmp_path)
     assert ended.value.code == 2
-    assert "is there and holds no results" in capsys.readouterr().err
+    assert "exists but holds no results" in capsys.readouterr().err
     assert (tmp_path / "proof.json").read_text() == "dear diary"
 
 
@@ -225,7 +225,7 @@ def test_an_unknown_section_is_named_and_nothing_is_run(
     with pytest.raises(SystemExit) as ended:
         prove(tmp_path, "one", "nonsense")
     assert ended.value.code == 2
-    assert "there is no section called nonsense; there are: one" in capsys.readouterr().err
+    assert "unknown section nonsense; the sections are: one" in capsys.readouterr().err
     assert not (tmp_path / "proof.json").exists()
 
 

@@ -11,11 +11,11 @@ from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.player import Player
 
 Register = tuple[str | None, int | None, int]
-"""What a block holds, None when there is none; when it was written, None when nobody has heard; its version."""
+"""The content of a block, or None without one; its instant, or None while unknown; its version."""
 
 
 class RegisterModel:
-    """A block that is replaced only by who knows its instant. Instants grow, and versions by one."""
+    """A block that is replaced only by a caller that knows its instant. Instants grow, versions by one."""
 
     initial: Register = (None, None, 0)
     reads = frozenset({"get"})
@@ -32,7 +32,7 @@ class RegisterModel:
 
 
 def _observe(state: Register, shown: Any) -> Register | Impossible:
-    """The state in the light of what somebody was shown: an instant that nobody had heard of is known then."""
+    """Return the state after a reading, which may reveal an instant that was unknown until then."""
     content, instant, version = state
     if shown is None:
         return state if content is None else IMPOSSIBLE
@@ -44,7 +44,7 @@ def _observe(state: Register, shown: Any) -> Register | Impossible:
 def _apply_update(state: Register, operation: Operation) -> Register | Impossible:
     content, instant, version = state
     expected, new = operation.given
-    # Who expects an instant has been shown it, so that one which nobody has heard of is not what is expected.
+    # A caller can only expect an instant that it has read, so an unknown instant is never the expected one.
     fits = content is None if expected is None else content is not None and instant == expected
     if not operation.known:
         return (new, None, version + 1) if fits else IMPOSSIBLE
@@ -95,7 +95,7 @@ class Blocks:
         player.client.do(f"block {name}", "get", None, get)
 
     def _replace(self, player: Player, name: str) -> None:
-        """Replace what was read last, which may be long ago."""
+        """Replace the content that was read last, which may be long ago."""
         read, content = player.known[name], player.client.fresh()
         blocks = player.context().blocks
 

@@ -12,7 +12,7 @@ from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.player import Player
 
 _KEYS = 6
-"""So few that clients meet on them."""
+"""Few enough for clients to meet on the same key."""
 _CLOSED = ["closed", "conversation"]
 
 
@@ -29,7 +29,7 @@ class UsedKey(NamedTuple):
     text: str
     sequence: int
     id: str | None
-    """None when nobody has heard it."""
+    """None while it is unknown."""
 
 
 class Talk(NamedTuple):
@@ -72,7 +72,7 @@ class TalkModel:
 def _apply_question(
     state: Talk, operation: Operation, key: str | None, text: str, answers: list[str]
 ) -> Talk | Impossible:
-    """A user's message, or the one of the same key; with its answer beside it if there is one."""
+    """Return the state after a user's message, new or replayed by its key, and after its answers."""
     outcome, told = operation.answer if operation.known else ("unknown", None)
     used = state.find_key(key)
     if outcome == "mismatch":
@@ -116,7 +116,7 @@ def _apply_answer(state: Talk, operation: Operation, key: str | None, text: str,
 
 
 def _place_of(state: Talk, key: str | None, text: str) -> int | None:
-    """Where a user's message stands: that of the key, or the only one that says this."""
+    """Return the place of a user's message: the one with the key, or the only one with this text."""
     if key is not None:
         used = state.find_key(key)
         return used.sequence if used else None
@@ -170,7 +170,7 @@ class Conversations:
         player.client.do(name, "turn", [key, text, answer], lambda: _or_refusal(turn))
 
     def _run(self, player: Player, name: str, key: str | None, text: str) -> None:
-        """Two writes, told apart by the moment at which the model is asked: the first is done by then."""
+        """Record a run as two writes, separated by the call of the model: the first is done by then."""
         client, talks, answer = player.client, player.context().conversations, player.client.fresh()
         answering = asked_at = 0
 

@@ -1,4 +1,4 @@
-"""Jobs with a unique key: whoever queues the same one, it is queued once."""
+"""Jobs with a unique key: each is queued once, however many clients queue it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOVES_A_KEY = 3
 
 
 class JobModel:
-    """None before it is queued, then its id; empty when nobody has heard that. A list tells all ids that there are."""
+    """A job's id: None before it is queued, empty while unknown. `list` returns every id there is."""
 
     initial: str | None = None
     reads = frozenset({"list"})

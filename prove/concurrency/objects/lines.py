@@ -17,11 +17,11 @@ _DONE = re.compile(r"Done\. .* has (\d+) lines, .* updated_at (\S+)\.$")
 class Lines(NamedTuple):
     lines: tuple[str, ...] = ()
     instant: int = 0
-    """When they were written, as far as anybody has heard."""
+    """The instant of the last write, as far as it is known."""
 
 
 class LinesModel:
-    """Each edit is told how many lines there are then and when it was written, which is later than the one before."""
+    """The lines of a block; each edit returns their number and its instant, which is later than the one before."""
 
     initial = Lines()
     reads = frozenset({"read"})

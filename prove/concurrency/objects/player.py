@@ -1,4 +1,4 @@
-"""What each kind of object under attack has to say of itself."""
+"""The interface of each kind of object under attack, and the client that uses it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Player:
     engine: longmind.Engine
     dice: random.Random
     known: dict[str, Any]
-    """What it remembers from one move to the next."""
+    """Values that the client keeps from one move to the next."""
 
     def context(self, **further: Any) -> longmind.Context:
         return self.engine.context(tenant_id="acme", app_id="support", user_id="ada", **further)
@@ -35,7 +35,7 @@ class Kind(Protocol):
     def model(self) -> Model: ...
 
     def prepare(self, ctx: longmind.Context) -> list[str]:
-        """Make some objects; gives the names by which players are told of them."""
+        """Create some objects and return the names by which players find them."""
 
     def move(self, player: Player, name: str) -> None:
         """Do something, drawn by the dice, with one of them."""

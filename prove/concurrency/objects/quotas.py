@@ -1,4 +1,4 @@
-"""What is counted: how much a session may do with the memory tools, and what models may cost in a month."""
+"""Counters: the calls of memory tools in a session, and the cost of models in a month."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prove.concurrency.objects.player import Player
 _SESSIONS = 40
 _MOVES_A_SESSION = 5
 CAP = 2_000
-"""Tokens in a month, as the engines of all processes are told."""
+"""Tokens per month, as configured for the engines of all processes."""
 
 
 class Session(NamedTuple):
@@ -26,7 +26,7 @@ class Session(NamedTuple):
     deletes: int = 0
     live: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
-    """What was superseded, and is still there."""
+    """Superseded entries that still exist."""
 
 
 class SessionModel:
@@ -48,7 +48,7 @@ class SessionModel:
 
 
 def _apply(state: Session, operation: Operation) -> tuple[Session, str | None]:
-    """The session after something was done, and why it cannot be done if it cannot."""
+    """Return the session after an operation, and the code of its refusal if it is refused."""
     match operation.name:
         case "store":
             after = state._replace(stores=state.stores + 1, live=state.live | {operation.given})
@@ -118,7 +118,7 @@ class Sessions:
                 answer = tools.invoke(tool, wanted)
             except longmind.ToolError as error:
                 if error.retriable or error.code == "PLUGIN_TIMEOUT":
-                    # Of one that may not simply be called again, a connection was cut in its commit: nobody knows.
+                    # A call that must not be repeated lost its connection in its commit: its outcome is unknown.
                     raise longmind.StoreUnavailable(error.message) from error
                 return error.code
             if what == "search":

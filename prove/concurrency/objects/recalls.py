@@ -16,7 +16,7 @@ _MOST = 200
 class SpaceContent(NamedTuple):
     live: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
-    """What was superseded, and is still there."""
+    """Superseded entries that still exist."""
 
 
 class SpaceModel:
@@ -33,7 +33,7 @@ class SpaceModel:
 
 
 def _apply_write(state: SpaceContent, operation: Operation) -> tuple[SpaceContent, str | None]:
-    """What is kept after something was written, and why it cannot be if it cannot."""
+    """Return the content after a write, and the word of its refusal if it is refused."""
     if operation.name == "add":
         return state._replace(live=state.live | {operation.given}), None
     if operation.name == "delete":

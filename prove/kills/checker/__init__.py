@@ -1,7 +1,7 @@
-"""Says what is wrong with a database, given the journals of those who have used it.
+"""Check of a database against the journals of its clients.
 
-It knows nothing of how Longmind stores things: it replays what was answered in a small model of its own, and compares
-it with what the public API of a fresh engine gives and with what stands in the tables.
+The checker is independent of how Longmind stores data: it replays the answers in a small model of its own, and compares
+the model with the public API of a fresh engine and with the tables.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OF_AN_ERA = (
 
 
 def problems(engine: longmind.Engine, folder: Path, users: Sequence[str]) -> Iterator[str]:
-    """All that is wrong. The engine is a fresh one, and its jobs are done."""
+    """Yield everything that is wrong. The engine must be a fresh one whose jobs are done."""
     url = engine.settings.url
     histories = {user: journal.read(folder, user) for user in users}
     possible = {user: eras(each, late_commits=not url.startswith("sqlite")) for user, each in histories.items()}
@@ -69,7 +69,7 @@ def problems(engine: longmind.Engine, folder: Path, users: Sequence[str]) -> Ite
 
 
 def _find_user_problems(history: History, possible: Sequence[Era], seen: Observation) -> Iterator[str]:
-    """What is wrong in the era that fits best: when an erasure was not answered, it may have happened or not."""
+    """Yield the problems of the era that fits best: an erasure without an answer may have happened or not."""
     found = ([*chain.from_iterable(wrong(era, seen) for wrong in _OF_AN_ERA)] for era in possible)
     yield from min(found, key=len)
     yield from events.wrong_receipts(history, seen)
@@ -78,7 +78,7 @@ def _find_user_problems(history: History, possible: Sequence[Era], seen: Observa
 
 
 def _wrong_changes(engine: longmind.Engine, seen: Sequence[Observation]) -> Iterator[str]:
-    """Whoever follows the changes is told of each message once, and of nothing that is not there."""
+    """Check that a follower sees each message once, and nothing that does not exist."""
     told: list[str] = []
     cursors = []
     for change in engine.follow():
@@ -87,6 +87,6 @@ def _wrong_changes(engine: longmind.Engine, seen: Sequence[Observation]) -> Iter
             told.append(change.event_id)
     there = [row.id for each in seen for rows in each.messages.values() for row in rows]
     if sorted(told) != sorted(there):
-        yield f"{len(told)} messages were told of and {len(there)} are there"
+        yield f"{len(told)} messages were reported and {len(there)} exist"
     if cursors != sorted(set(cursors)):
         yield "changes are told twice, or not in their order"

@@ -1,4 +1,4 @@
-"""Who may come in: grants of spaces and keys of the server, as the journal promises them."""
+"""Access: grants of spaces and keys of the server, as the journal promises them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from prove.kills.steps.access import READERS
 from prove.kills.transports import APP, TENANT
 
 Grant = tuple[str, str]
-"""A space and who may read it."""
+"""A space and its reader."""
 _EVERYBODY = "*"
 
 
 def wrong_grants(era: Era, seen: Observation) -> Iterator[str]:
-    """A grant is there when it was given last, and with it what its reader sees and what the ledger tells."""
+    """Check that the last change decides each grant, and that readers and the ledger agree with it."""
     asked: dict[Grant, list[Entry]] = defaultdict(list)
     for entry in era.select("grant", "revoke"):
         if entry.state != "refused":
@@ -48,13 +48,13 @@ def _possible(asked: list[Entry]) -> set[bool]:
 
 
 def _find_grant_time(asked: list[Entry]) -> str | None:
-    """When a grant says that it was given: who has it keeps it as it is."""
+    """Return the creation time that a repeated grant must keep; None if it is open."""
     last = asked[-1] if asked else None
     return last.answer["created_at"] if last is not None and last.operation == "grant" and last.answer else None
 
 
 def _wrong_telling(seen: Observation, there: set[Grant]) -> Iterator[str]:
-    """Each change was told once: given and taken back take turns, and the last that was told is what is there."""
+    """Check that the ledger has each change once: grants and revocations alternate, and the last one holds."""
     told: dict[Grant, list[str]] = defaultdict(list)
     for event in seen.export["events"]:
         if event["kind"] in ("space.granted", "space.revoked"):
@@ -62,7 +62,7 @@ def _wrong_telling(seen: Observation, there: set[Grant]) -> Iterator[str]:
     for grant in told.keys() | there:
         expected = ["space.granted", "space.revoked"] * len(told[grant])
         if told[grant] != expected[: len(told[grant])] or (len(told[grant]) % 2 == 1) != (grant in there):
-            yield f"of grant {grant} was told {told[grant]}, and it is {'there' if grant in there else 'not there'}"
+            yield f"the ledger has {told[grant]} for grant {grant}, which is {'' if grant in there else 'not '}there"
 
 
 def _wrong_reading(seen: Observation, there: set[Grant]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def wrong_keys(era: Era, seen: Observation) -> Iterator[str]:
             continue
         key = by_id.get(entry.answer["id"])
         if key is None or key.name != name:
-            yield f"key {entry.number} has another id than was told"
+            yield f"key {entry.number} has another id than was answered"
         else:
             yield from _wrong_key(seen, entry, key, revoked.get(key.id))
     if not era.late and (others := names.keys() - made.keys()):
@@ -112,7 +112,7 @@ def _wrong_key(seen: Observation, made: Entry, key: AccessKey, revoked: Entry | 
 
 
 def wrong_erased_keys(history: History, seen: Observation) -> Iterator[str]:
-    """With a user who was erased, their keys open nothing any more."""
+    """Check that the keys of an erased user open nothing."""
     erased = [entry.number for entry in history.entries if entry.operation == "erase" and entry.state == "done"]
     for entry in history.entries:
         if entry.operation == "key" and entry.answer and erased and entry.number < erased[-1] and _opens(seen, entry):

@@ -1,4 +1,4 @@
-"""Memory blocks and what is counted of the memory tools, as the journal promises them."""
+"""Memory blocks and the quotas of the memory tools, as the journal promises them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def wrong_blocks(era: Era, seen: Observation) -> Iterator[str]:
     there = {
         (each["block_type"], each["agent_id"]): each
         for each in seen.export["blocks"]
-        if each["agent_id"] != SLEEPER  # whose blocks nobody writes by hand
+        if each["agent_id"] != SLEEPER  # no client writes the blocks of this agent
     }
     for place in writes.keys() | there.keys():
         for problem in _wrong_block(era, writes[place], there.get(place)):
@@ -35,7 +35,7 @@ def wrong_blocks(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def _wrong_block(era: Era, writes: list[Entry], block: dict[str, Any] | None) -> Iterator[str]:
-    """It holds the last write, its revisions are the ones before, and its version counts them all."""
+    """Check that a block holds the last write, its revisions the earlier ones, and its version counts them all."""
     possible = _possible_last(writes)
     held = None if block is None else _number(block["content"])
     if held not in possible and held not in era.late:
@@ -66,7 +66,7 @@ def _wrong_block(era: Era, writes: list[Entry], block: dict[str, Any] | None) ->
 
 
 def _possible_last(writes: list[Entry]) -> set[int | None]:
-    """What it may hold: the last write that was answered, or one after it that was not."""
+    """Return the numbers that a block may hold: the last answered write, or a later one without an answer."""
     possible: set[int | None] = {None}
     for entry in writes:
         value = entry.number if entry.operation == "block" else None
@@ -84,7 +84,7 @@ _AUDITED = {"stores": "tool.invoke.memory_store", "deletes": "tool.invoke.memory
 
 
 def wrong_quotas(era: Era, seen: Observation) -> Iterator[str]:
-    """What each session has used is what it has done, and what its audit says."""
+    """Check that the quotas of each session agree with its operations and with its audit."""
     counted = {each["sessionId"]: each for each in seen.export["quotas"]}
     if len(counted) != len(seen.export["quotas"]):
         yield "a session has its quotas twice"

@@ -12,9 +12,9 @@ from prove.kills.journal import Entry
 from prove.kills.steps.conversations import BOUND
 
 _SAYS = {"message": "said", "answer": "answered"}
-"""What a row of each operation begins with, after the token."""
+"""The word after the token at the beginning of each operation's row."""
 _RUN = {"run": ["assistant", "tool", "assistant"], "run_served": ["assistant"]}
-"""Whose the rows of an answer are: of one that was run with a tool, and of one that a server has run."""
+"""The roles of the rows of an answer: of a run with a tool, and of a run by a server."""
 
 
 def wrong_conversations(era: Era, seen: Observation) -> Iterator[str]:
@@ -72,11 +72,11 @@ def _wrong_message(entry: Entry, rows: list[Message]) -> Iterator[str]:
     if [mark.part for row in rows if (mark := mark_of(row.text))] != [_SAYS[entry.operation]] * len(rows):
         yield f"what {entry.operation} {entry.number} wrote says something else"
     if entry.answer and entry.answer["ids"] != [row.id for row in rows]:
-        yield f"the row of {entry.operation} {entry.number} has another id than was told"
+        yield f"the row of {entry.operation} {entry.number} has another id than was answered"
 
 
 def _wrong_turn(entry: Entry, rows: list[Message]) -> Iterator[str]:
-    """The question is there once and its answer beside it; each try again adds an answer, in the place of the last."""
+    """Check that the question exists once, its answer after it, and that each retry adds a replacing answer."""
     asked = [row for row in rows if row.role == "user"]
     answers = [row for row in rows if row.role == "assistant"]
     yield from times_wrong(entry, "the question", len(asked))
@@ -87,11 +87,11 @@ def _wrong_turn(entry: Entry, rows: list[Message]) -> Iterator[str]:
     if [row.attempt for row in answers] != list(range(1, len(answers) + 1)) or len(answers) > entry.tries:
         yield f"turn {entry.number} has the answers {[row.attempt for row in answers]}, of {entry.tries} tries"
     if entry.answer and answers and entry.answer["ids"] != [asked[0].id, answers[-1].id]:
-        yield f"the rows of turn {entry.number} have other ids than were told"
+        yield f"the rows of turn {entry.number} have other ids than were answered"
 
 
 def _wrong_run(entry: Entry, rows: list[Message]) -> Iterator[str]:
-    """A turn that was run is written row by row: each try is the beginning of an answer, the answered one all of it."""
+    """Check a turn that was run row by row: each try is the beginning of an answer, and an answered one is complete."""
     asked = [row for row in rows if row.role == "user"]
     yield from times_wrong(entry, "the question", len(asked))
     attempts: dict[int, list[Message]] = defaultdict(list)
@@ -110,7 +110,7 @@ def _wrong_run(entry: Entry, rows: list[Message]) -> Iterator[str]:
         yield f"the answer to run {entry.number} is not whole: {answers}"
     there = {row.id for row in rows}
     if entry.answer and not set(entry.answer["ids"]) <= there:
-        yield f"rows of run {entry.number} that were told are not there"
+        yield f"rows of run {entry.number} that were answered do not exist"
 
 
 _WRONG = {
@@ -141,7 +141,7 @@ def wrong_summaries(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def wrong_extraction(era: Era, seen: Observation) -> Iterator[str]:
-    """What the user said in a bound conversation is learned once: by its end at the latest, and never twice."""
+    """Check that each remark of the user in a bound conversation is learned once, by its end at the latest."""
     learned: dict[str, list[str]] = defaultdict(list)
     for atom in seen.atoms.get(seen.daily or "", []):
         if atom.extraction_version is not None:

@@ -1,4 +1,4 @@
-"""Users who were brought in from an export, held against the file it was: all of it is there, or nothing."""
+"""Imported users, compared with the export that they came from: all of it exists, or nothing."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from prove.kills.journal import Entry, History
 from prove.kills.steps.copies import template
 
 _WHOSE = frozenset({"tenantId", "appId", "userId", "timelineId"})
-"""What says whose a thing is: another's, once it was brought in."""
+"""Fields that name the owner, which an import changes."""
 _NOT_BROUGHT = frozenset({"format", "version", "scope", "records", "sha256", "audit"})
-"""What is no part of what belongs to a user, or stays where it was written."""
+"""Sections that do not belong to a user, or stay in the database that wrote them."""
 _IMPORTS = ("import", "import_file")
 
 
 @dataclass(frozen=True)
 class Copy:
-    """One that somebody has brought in, and removed, again and again."""
+    """A user that was imported and removed repeatedly."""
 
     history: History
     seen: Observation
@@ -34,7 +34,7 @@ class Copy:
 
     @cached_property
     def possible(self) -> set[str | None]:
-        """Whose export may be there; None is that of nobody."""
+        """Return the exports that may be present; None stands for no export."""
         possible: set[str | None] = {None}
         for entry in self.entries:
             possible = _apply_entry(possible, entry)
@@ -46,7 +46,7 @@ class Copy:
 
 
 def was_copied(history: History) -> bool:
-    """Whether somebody was brought in on behalf of a user."""
+    """Return whether a copy of a user was imported or removed."""
     return bool(_entries(history))
 
 
@@ -90,7 +90,7 @@ def _names(copy: Copy) -> list[str]:
 
 
 def _wrong_answers(copy: Copy) -> Iterator[str]:
-    """An import is refused only where another export is, and brings in all of its rows, or none where they are."""
+    """Check that an import is refused only over another export, and adds all of its rows, or none over itself."""
     possible: set[str | None] = {None}
     for entry in copy.entries:
         if entry.operation in _IMPORTS and entry.state != "lost":
@@ -122,7 +122,7 @@ def _read_sections(copy: Copy, name: str) -> dict[str, Any]:
 
 
 def _rows(copy: Copy, name: str) -> int:
-    """How many rows of an export are brought in: what tells of the place it came from is not."""
+    """Return the number of rows of an export that are imported; those about its origin are not."""
     records = _document(template(copy.folder, name))["records"]
     left = {"tool_audit", "tool_audit_heads", "event_vectors", "running_turns"}
     return sum(len(table["rows"]) for name, table in records.items() if name not in left)

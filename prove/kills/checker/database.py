@@ -1,4 +1,4 @@
-"""Looks at the database itself, past Longmind: is it sound, do its tables agree, and is of the erased nothing left."""
+"""Check of the database without Longmind: it is sound, its tables agree, and nothing is left of the erased."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Tables:
 
 
 def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]], gone: Collection[str]) -> Iterator[str]:
-    """What is wrong with the database as a whole, and what is left in it of what was erased."""
+    """Yield what is wrong with the database as a whole, and what it still holds of erased users."""
     yield from find_damage(url)
     with closing(Tables(url)) as tables:
         for what, query in _ORPHANS.items():
@@ -117,13 +117,13 @@ def wrong_tables(url: str, eras: Mapping[str, Sequence[Era]], gone: Collection[s
 
 
 def count_restarted_jobs(url: str) -> dict[str, int]:
-    """How many of the jobs that are there were taken up more than once, of each kind: their workers were killed."""
+    """Return the number of jobs of each kind that were begun more than once, since their workers were killed."""
     with closing(Tables(url)) as tables:
         return dict(tables.rows("SELECT kind, COUNT(*) FROM jobs WHERE attempts > 1 GROUP BY kind ORDER BY kind"))
 
 
 def _wrong_chains(tables: Tables) -> Iterator[str]:
-    """The hash of each line of the audit covers the one before it, from the first on."""
+    """Check that the hash of each line of the audit covers the line before it, from the first on."""
     before: dict[tuple[str, str], str] = {}
     lines = tables.rows('SELECT scope_id, "group", seq, body, hash FROM tool_audit ORDER BY scope_id, "group", seq')
     for scope_id, group, seq, body, hash in lines:
@@ -137,13 +137,13 @@ def _wrong_chains(tables: Tables) -> Iterator[str]:
 
 
 def _traces(tables: Tables, eras: Mapping[str, Sequence[Era]], gone: Collection[str]) -> Iterator[str]:
-    """No row tells of an operation that was refused, or that was erased since; nor of a user who is gone."""
+    """Check that no row mentions an operation that was refused or erased, or a user that was erased."""
     named = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in gone) or r"(?!)")
     for table in tables.names():
         for row in tables.rows(f'SELECT * FROM "{table}"'):
             text = json.dumps(row, default=lambda value: bytes(value).decode("latin-1"))
             if found := named.search(text):
-                yield f"{table} tells of {found[0]}, who is gone"
+                yield f"{table} mentions {found[0]}, a removed user"
             for user, number in TOKEN.findall(text):
                 if user in eras and not any(era.may_be_there(int(number)) for era in eras[user]):
-                    yield f"{table} tells of {user}n{number}, which was erased or refused"
+                    yield f"{table} mentions {user}n{number}, which was erased or refused"

@@ -1,4 +1,4 @@
-"""What the journal of a user promises, since they were last erased."""
+"""The promises of a user's journal since the last erasure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _make_era(history: History, place: int, late_commits: bool) -> Era:
 
 
 def times_wrong(entry: Entry, what: str, found: int, whole: int = 1) -> Iterator[str]:
-    """Whether the effect of an operation is there as often as its answer says: once, not at all, or either."""
+    """Yield a problem unless the effect of an operation exists as often as its answer says."""
     right = {"done": (whole,), "refused": (0,), "lost": (0, whole)}[entry.state]
     if found not in right:
         expected = " or ".join(map(str, right))

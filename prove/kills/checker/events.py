@@ -33,7 +33,7 @@ def wrong_events(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def _wrong_states(era: Era, seen: Observation) -> Iterator[str]:
-    """The latest state of each session is the last that was recorded, or one after it that was not answered."""
+    """Check that the latest state of each session is the last recorded one, or a later one without an answer."""
     possible: dict[str, set[str | None]] = {}
     for entry in era.select("state"):
         session, value = session_of(entry.number), f"{era.user}n{entry.number}"
@@ -46,7 +46,7 @@ def _wrong_states(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def wrong_jobs(era: Era, seen: Observation) -> Iterator[str]:
-    """Each job was queued once and is done once, and so is what it has to do; none is left."""
+    """Check that each job was queued once, is done once with one effect, and that none is left."""
     jobs = seen.context.jobs.list_jobs(limit=EVERYTHING)
     for job in jobs:
         if job.status != "succeeded":
@@ -64,7 +64,7 @@ def wrong_jobs(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def wrong_distillation(era: Era, seen: Observation) -> Iterator[str]:
-    """A job that distills has left its summary, more than one only where it was tried again; each is whole."""
+    """Check that each distillation job left a complete summary, and more than one only after a retry."""
     tagged: dict[str, list[str]] = defaultdict(list)
     for event in seen.export["events"]:
         for tag in event["tags"] or ():
@@ -93,7 +93,7 @@ def _wrong_summaries(seen: Observation) -> Iterator[str]:
 
 
 def wrong_receipts(history: History, seen: Observation) -> Iterator[str]:
-    """Every erasure that was answered stands in the log."""
+    """Check that the log holds every answered erasure."""
     for entry in history.entries:
         if (
             entry.operation == "erase"
@@ -104,7 +104,7 @@ def wrong_receipts(history: History, seen: Observation) -> Iterator[str]:
 
 
 def wrong_archives(history: History) -> Iterator[str]:
-    """An archive is there when it was answered, and whole whenever it is there."""
+    """Check that an answered archive exists, and that every archive is complete."""
     for entry in history.entries:
         if entry.operation == "archive_file":
             file = Path(entry.given["file"])

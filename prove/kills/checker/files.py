@@ -1,4 +1,4 @@
-"""Looks at the files beside the tables: the mirror of events in JSON lines, and the bytes of the database itself."""
+"""Check of the files: the mirror of events in JSON lines, and the bytes of the database itself."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def wrong_mirror(
     possible: Mapping[str, Sequence[Era]],
     copied: Sequence[Copy],
 ) -> Iterator[str]:
-    """What was answered is in the files too, once, and nothing beside the ledger; a rebuild makes both alike."""
-    # What a killed rebuild had begun lies hidden beside them: nobody reads it, and the rebuild below has to remove it.
+    """Check that the files hold every answered event once and nothing else, and equal the ledger after a rebuild."""
+    # The hidden remains of a killed rebuild are not read, and the rebuild below has to remove them.
     in_files = _count_mirrored(mirror_of(folder), "[!.]*/**/*.jsonl")
     shown = [*seen.values(), *(copy.seen for copy in copied)]
     in_ledger = {(each.user, id) for each in shown for id in _with_timeline(each)}
     if twice := [id for id, times in in_files.items() if times > 1]:
         yield f"events are twice in the files: {twice[:3]}"
-    # Who was killed in an erasure may not have come to the files yet; it is not answered before that.
+    # A process that was killed in an erasure may not have reached the files; it answers only after that.
     unanswered = {user for user, eras in possible.items() if len(eras) > 1}
     unanswered |= {copy.seen.user for copy in copied if len(copy.possible) > 1}
     if left := sorted(each for each in in_files.keys() - in_ledger if each[0] not in unanswered):
-        yield f"the files tell of events that are not in the ledger: {left[:3]}"
+        yield f"the files hold events that are not in the ledger: {left[:3]}"
     for copy in copied:
         missing = [id for id in _with_timeline(copy.seen) if (copy.seen.user, id) not in in_files]
         if missing and copy.seen.user not in unanswered:
             yield f"what was brought in is not in the files: {missing[:3]}"
     for user, eras in possible.items():
         for entry in eras[0].select("event", "events", "chat", "state", "tool_result", "message", "turn"):
-            # Who was killed after a commit has not mirrored it; that the row was there is all that a second try finds.
+            # A process killed after a commit did not mirror it, and a second try only finds that the row exists.
             sure = entry.answer is not None and entry.tries == 1 and user not in unanswered
             answered = entry.answer["ids"] if entry.answer and sure else []
             if missing := [id for id in answered if (user, id) not in in_files]:
@@ -55,7 +55,7 @@ def wrong_mirror(
 
 
 def _count_mirrored(folder: Path, which: str) -> Counter[tuple[str, str]]:
-    """How often each event of each user is in the files."""
+    """Return how often each event of each user is in the files."""
     lines = (json.loads(line) for file in folder.glob(which) for line in file.read_bytes().splitlines())
     return Counter((line["user_id"], line["event_id"]) for line in lines)
 
@@ -66,7 +66,7 @@ def _with_timeline(seen: Observation) -> Iterator[str]:
 
 
 def wrong_bytes(url: str, histories: Mapping[str, History]) -> Iterator[str]:
-    """When an erasure has said that nothing is left on the disk, no file of SQLite's has a word of it."""
+    """Check that the files of SQLite hold no word of data whose erasure reported that nothing is left."""
     if not url.startswith("sqlite:///"):
         return
     path = url.removeprefix("sqlite:///")
@@ -81,7 +81,7 @@ def wrong_bytes(url: str, histories: Mapping[str, History]) -> Iterator[str]:
 
 
 def _find_erased(history: History) -> set[int]:
-    """The operations before the last erasure that has said so."""
+    """Return the operations before the last erasure that reported this."""
     ends = [
         entry.number for entry in history.entries if entry.operation == "erase" and (entry.answer or {}).get("gone")
     ]

@@ -16,7 +16,7 @@ _ADDING = ("atom", "batch", "supersede", "store", "replace")
 
 
 def wrong_atoms(era: Era, seen: Observation) -> Iterator[str]:
-    """Each is there once, with what was done to it since; and none that nobody has added."""
+    """Check that each atom exists once with its later changes, and that no other atom exists."""
     there: dict[Mark, list[Atom]] = defaultdict(list)
     for atoms in seen.atoms.values():
         for atom in atoms:
@@ -45,7 +45,7 @@ def wrong_atoms(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def _endings(era: Era, *operations: str) -> dict[Mark, State]:
-    """What was ended by some operations: for sure, or perhaps."""
+    """Return the state of each mark that some operations ended, certainly or possibly."""
     ended: dict[Mark, State] = {}
     for entry in era.select(*operations):
         mark = mark_of(entry.given["mark"])
@@ -65,9 +65,9 @@ def _wrong_ids(entry: Entry, mark: Mark, found: list[Atom]) -> Iterator[str]:
     answer = entry.answer or {}
     told = {id for id, _ in answer["atoms"]} if "atoms" in answer else {answer["id"]}
     for atom in found:
-        # An entry of the tools is told by an id of its own form, made of the same digits.
+        # The tools name an entry by an id of another form with the same digits.
         if not any(_digits(id) == _digits(atom.id) for id in told):
-            yield f"{mark} has another id than was told"
+            yield f"{mark} has another id than was answered"
 
 
 def _digits(id: str) -> str:
@@ -75,7 +75,7 @@ def _digits(id: str) -> str:
 
 
 def _wrong_chains(era: Era, seen: Observation, deletes: dict[Mark, State]) -> Iterator[str]:
-    """Who took somebody's place, and whose place was taken, say the same; both were written, or neither."""
+    """Check that both sides of each supersession agree: both were written, or neither."""
     by_id = {atom.id: atom for atoms in seen.atoms.values() for atom in atoms}
     superseding = {mark: entry for entry in era.select("supersede", "replace") for mark in _marks(entry)}
     for atom in by_id.values():
@@ -118,7 +118,7 @@ def _wrong_states(era: Era, there: dict[Mark, list[Atom]]) -> Iterator[str]:
 
 
 def wrong_recall(era: Era, seen: Observation) -> Iterator[str]:
-    """Recall finds what holds, by its words, and nothing that is superseded, archived or gone."""
+    """Check that recall by words finds the valid atoms, and no superseded, archived or deleted one."""
     for space in seen.spaces:
         if space.name == SHARED:
             continue  # Nobody writes to it.

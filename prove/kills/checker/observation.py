@@ -1,4 +1,4 @@
-"""What is there of a user, read through the public API of a fresh engine: all that the checker compares with."""
+"""The data of one user, read through the public API of a fresh engine, for the checker to compare."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ EVERYTHING = 10_000
 
 @dataclass(frozen=True)
 class Mark:
-    """By what a thing is known again: the number of its operation, and which part of it this is."""
+    """The identity of a text: the number of its operation, and its part of it."""
 
     number: int
     part: str
 
 
 def mark_of(text: str | None) -> Mark | None:
-    """What a text begins with, if it is one of the workload's."""
+    """Return the mark at the beginning of a text; None if the workload did not write it."""
     words = (text or "").split()
     found = TOKEN.fullmatch(words[0]) if words else None
     return None if found is None else Mark(int(found[2]), words[1] if len(words) > 1 else "")
 
 
 class Observation:
-    """One user. What is not part of the export is asked for when it is needed."""
+    """The data of one user; what an export lacks is read when it is needed."""
 
     def __init__(self, engine: longmind.Engine, words_alone: longmind.Engine, user: str) -> None:
         self.engine = engine
@@ -64,19 +64,19 @@ class Observation:
         return next((each.id for each in self.spaces if each.name == DAILY), None)
 
     def records(self, table: str) -> list[dict[str, Any]]:
-        """The rows of a table that are the user's."""
+        """Return the rows of a table that belong to the user."""
         told = self.export["records"].get(table, {"columns": [], "rows": []})
         return [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]
 
     def recall_ids(self, space_id: str, number: int) -> dict[str, set[str]]:
-        """The ids of what recall gives for the token of an operation, and that begins with it, in both ways."""
+        """Return the ids that recall finds for an operation's token, in both ways, of texts that begin with it."""
         return {
             way: {id for id, text in found.items() if (mark := mark_of(text)) and mark.number == number}
             for way, found in self.recall_texts(space_id, self.token(number)).items()
         }
 
     def recall_texts(self, space_id: str, query: str) -> dict[str, dict[str, str]]:
-        """What recall gives, in both ways: the texts by their ids."""
+        """Return the texts that recall finds, in both ways, by their ids."""
         return {
             way: {
                 hit.atom.id: hit.atom.text

@@ -1,4 +1,4 @@
-"""What sleep-time memory has made of the conversations with an agent, held against what was said in them."""
+"""Sleep-time memory of an agent, compared with the conversations that it was made from."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from prove.kills.checker.observation import Observation, mark_of
 from prove.kills.steps.step import SLEEPER
 
 ROOM = 8_000
-"""How many characters an archival block may have."""
+"""The most characters of an archival block."""
 
 
 def wrong_sleep_time(era: Era, seen: Observation) -> Iterator[str]:
-    """It is on when somebody has said so."""
+    """Check that sleep-time memory is on exactly when it was set."""
     on = any(each["agentId"] == SLEEPER and each["enabled"] for each in seen.export["sleep_time"])
     states = {entry.state for entry in era.select("sleep_time")}
     if "done" in states and not on:
@@ -27,7 +27,7 @@ def wrong_sleep_time(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def wrong_sleep(era: Era, seen: Observation) -> Iterator[str]:
-    """All that the user said in a conversation with the agent is in its blocks, once, and nothing else."""
+    """Check that the agent's blocks hold every remark of the user once, and nothing else."""
     rows = seen.records("conversations")
     sleeping = {row["id"]: row for row in rows if row["agent_id"] == SLEEPER}
     for entry in era.select("create"):
@@ -48,7 +48,7 @@ def wrong_sleep(era: Era, seen: Observation) -> Iterator[str]:
 
 
 def _wrong_marks(era: Era, sleeping: dict[str, dict[str, Any]], missing: set[str], length: int) -> Iterator[str]:
-    # Who came late may have come before it was on.
+    # A late operation may have happened before sleep-time memory was on.
     numbers = {mark.number for row in sleeping.values() if (mark := mark_of(row["title"]))}
     if numbers & era.late:
         return
@@ -60,7 +60,7 @@ def _wrong_marks(era: Era, sleeping: dict[str, dict[str, Any]], missing: set[str
 
 
 def _wrong_revisions(block: dict[str, Any]) -> Iterator[str]:
-    """Each write takes in more than the one before had, and none is missing."""
+    """Check that each version adds lines to the one before, and that none is missing."""
     versions = sorted((each["revision"], each["content"]) for each in block["revisions"])
     versions.append((block["version"], block["content"]))
     numbers = [version for version, _ in versions]

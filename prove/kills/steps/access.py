@@ -1,11 +1,11 @@
-"""Operations on who may come in: grants of a shared space, and keys of the server."""
+"""Operations on access: grants of a shared space, and keys of the server."""
 
 from __future__ import annotations
 
 from prove.kills.steps.step import Ask, Given, Known, NothingToDo, Step, StepContext, always
 
 READERS = ("reader", "guest", "*")
-"""Nobody erases them: with a reader who is erased a grant would go by somebody else's doing."""
+"""Readers that are never erased, since an erased reader would take a grant along."""
 
 
 def _plan_grant(ask: Ask, known: Known, by: StepContext) -> Given:

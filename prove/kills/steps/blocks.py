@@ -1,4 +1,4 @@
-"""Operations on memory blocks, each with what was read before as its condition, and on the memory tools."""
+"""Operations on memory blocks, conditional on what was read before, and on the memory tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _delete(ask: Ask, given: Given, token: str) -> Given:
 
 
 def _sleep_time(ask: Ask, given: Given, token: str) -> Given:
-    """Have the blocks of an agent kept from what is said in its conversations, as soon as they are silent."""
+    """Turn on sleep-time memory for an agent, as soon as its conversations are silent."""
     kept = ask("blocks.set_sleep_time", enabled=True, agent_id=SLEEPER, idle_seconds=IDLE)
     return {"enabled": kept.enabled}
 

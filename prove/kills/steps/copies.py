@@ -1,4 +1,4 @@
-"""Operations on copies of users: an export is brought in as somebody else, and that one is erased again."""
+"""Operations on copies of users: an export is imported for another user, and that user is erased again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from harness.embedder import WordsEmbedder
 from prove.kills.steps.step import Ask, Given, Known, Step, StepContext, always, plain
 
 TEMPLATES = ("wren", "finch")
-"""Whose exports there are, in another database, and in two forms each."""
+"""The users of another database whose exports exist, in two forms each."""
 
 
 def copy_of(user: str) -> str:
-    """Who an export is brought in as. It is no token, so that nobody takes it for one of the user's."""
+    """Return the name of a user's copy, which does not match the pattern of tokens."""
     return f"{user}-copy"
 
 
@@ -24,7 +24,7 @@ def template(folder: Path, name: str, ending: str = "json") -> Path:
 
 
 def write_templates(folder: Path) -> None:
-    """Export two users who have something of everything that can be brought in more than once."""
+    """Export two users who have something of everything that can be imported repeatedly."""
     for name in TEMPLATES:
         with longmind.open("sqlite:///:memory:", embedder=WordsEmbedder(), rolling_summary_turns=2) as engine:
             context = engine.context(tenant_id="elsewhere", app_id="old", user_id=name, session_id="desk")

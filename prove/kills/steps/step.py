@@ -1,7 +1,7 @@
-"""What an operation of the workload is: how it is planned, done, and whether it may be done again.
+"""An operation of the workload: how it is planned, done, and whether it may be repeated.
 
-What is written begins with the token of its operation and the name of its part: `u3n17 whole …`. By that the checker
-knows it again wherever it stands.
+Every text begins with the token of its operation and the name of its part: `u3n17 whole …`, so that the checker
+recognises it anywhere.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Literal
 DAILY = "daily"
 SHARED = "shared"
 SLEEPER = "sleeper"
-"""The agent whose blocks take in what conversations with it tell."""
+"""The agent whose blocks sleep-time memory fills from its conversations."""
 
 Given = dict[str, Any]
 Ask = Callable[..., Any]
 
 
 class NothingToDo(Exception):
-    """There is nothing to do it with at the moment."""
+    """An operation finds nothing that it could act on at the moment."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class StepContext:
 
 @dataclass
 class Known:
-    """What a client knows of its user. It reads it when it comes, and keeps it up by what it does."""
+    """A client's knowledge of its user, read at the start and updated by each operation."""
 
     folder: Path
     conversations: list[str] = field(default_factory=list)
@@ -52,9 +52,9 @@ class Known:
     shared: str | None = None
     """A space that may be granted."""
     sleeps: bool = False
-    """Whether the blocks of the sleeper are kept."""
+    """True if sleep-time memory is on for the sleeper."""
     atoms: list[tuple[str, str]] = field(default_factory=list)
-    """Those that hold, with their token and part."""
+    """The valid ones, with their token and part."""
     entries: list[tuple[str, str]] = field(default_factory=list)
     """The same of the memory tools."""
     entities: list[tuple[str, str]] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Known:
         self.forget(given)
 
     def forget(self, given: Given) -> None:
-        """What was named in an operation that ends it, or may have, is not named again."""
+        """Forget what an operation ended, or may have ended, so that no other one names it."""
         gone = given.get("ends")
         self.atoms = [each for each in self.atoms if each[0] != gone]
         self.entries = [each for each in self.entries if each[0] != gone]
@@ -108,7 +108,7 @@ class Known:
 
 
 def plain(told: Any) -> dict[str, Any]:
-    """An answer that is a dict; over HTTP it comes as an object with attributes."""
+    """Return an answer as a dict; over HTTP it comes as an object with attributes."""
     return told if isinstance(told, dict) else vars(told)
 
 
@@ -124,9 +124,9 @@ class Step:
     plan: Callable[[Ask, Known, StepContext], Given]
     do: Callable[[Ask, Given, str], Given]
     again: Callable[[Given], bool] = lambda given: False
-    """Whether it may be repeated by who does not know whether it was done."""
+    """Return whether a client that does not know the outcome may repeat it."""
     only: Literal["process", "server"] | None = None
-    """Where alone it can be asked for: what takes functions or files in the process, what names a model at a server."""
+    """The only place that can run it: the process for functions or files, the server for a named model."""
 
 
 def always(given: Given) -> bool:

@@ -175,9 +175,13 @@ def _to_tool_error(error: Exception) -> ToolError:
             message = redact(to_entry_message(f"{error.message} {error.hint}".strip()))
             return ToolError("HANDLER_ERROR", message, stage=HANDLER_STAGE)
         case OutcomeUnknown():
-            return ToolError("PLUGIN_TIMEOUT", _OUTCOME_UNKNOWN, stage=HANDLER_STAGE)
+            hint = "Search for the entry, and repeat the call only if it is missing."
+            return ToolError("PLUGIN_TIMEOUT", _OUTCOME_UNKNOWN, stage=HANDLER_STAGE, hint=hint)
         case StoreBusy() | StoreUnavailable() | EmbedderFailed() | RerankerFailed() | ModelMissing():
-            return ToolError("PLUGIN_UNAVAILABLE", _UNAVAILABLE, retriable=True, stage=HANDLER_STAGE, retry_after=1)
+            hint = "Wait for `retry_after` seconds, then repeat the call."
+            return ToolError(
+                "PLUGIN_UNAVAILABLE", _UNAVAILABLE, retriable=True, stage=HANDLER_STAGE, retry_after=1, hint=hint
+            )
         case StoreFull() | StoreReadOnly():
             _log.warning("a tool failed: %s", error)
             why = "there is no room left on its disk" if isinstance(error, StoreFull) else "its disk is read-only"
