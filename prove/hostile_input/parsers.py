@@ -111,8 +111,8 @@ def _line(text: str) -> None:
 def _recall_tools(text: str) -> None:
     for kind in tool_arguments.ARGUMENTS_OF.values():
         _unless_refused(tool_arguments.validate_arguments, kind, _json(text))
-    for written in ("_begin", "_end"):
-        _unless_refused(getattr(tool_arguments, written), "from", text)
+    for parse in (tool_arguments._validate_instant_text, tool_arguments._parse_window_end):
+        _unless_refused(parse, "from", text)
 
 
 def _memory_tools(text: str) -> None:

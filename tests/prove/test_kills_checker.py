@@ -336,7 +336,7 @@ PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
         lambda copy: doubled(
             copy, "events", "kind = 'space.granted'", position="NULL", event_id="'evt_' || event_id"
         ),
-        "was told",
+        "the ledger has",
     ),
     "a reader does not find what was granted": (
         lambda copy: copy.sql("UPDATE spaces SET kind = 'user' WHERE kind = 'shared'"),
@@ -454,7 +454,7 @@ PLANTS: dict[str, tuple[Callable[[Copy], int], str]] = {
             copy, "events", "kind = 'note' AND user_id = ?", BEN,
             position="NULL", event_id="'evt_back'", user_id=f"'{BEN}-copy'",
         ),
-        f"tells of {BEN}-copy, who is gone",
+        f"mentions {BEN}-copy, a removed user",
     ),
     "an index says something else than its table": (_change_index, "events_said"),
 }  # fmt: skip

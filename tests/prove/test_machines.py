@@ -65,7 +65,7 @@ def test_the_checker_is_content_with_what_was_acknowledged_once_and_the_rest_at_
         (
             ["message a", "message b"],
             {"message a": "id-9"},
-            "misreported: message a: 'id-1' was told, 'id-9' stands",
+            "misreported: message a: 'id-1' was answered, 'id-9' is stored",
         ),
     ],
     ids=["a lost write", "a doubled effect", "a doubled effect that nobody acknowledged", "an invention", "another id"],

@@ -94,7 +94,7 @@ def test_what_is_built_holds_the_package_and_nothing_else(built: tuple[Path, Pat
     [
         ("longmind/cache.pyc", "", "longmind/cache.pyc does not belong there"),
         ("tests/test_planted.py", "", "tests/test_planted.py does not belong there"),
-        ("longmind/planted.txt", "made in /home/ada/longmind/", "tells of a machine: b'/home/ada/'"),
+        ("longmind/planted.txt", "made in /home/ada/longmind/", "names a folder of a machine: b'/home/ada/'"),
         ("longmind-0.dist-info/planted", "", "beside the package it has"),
     ],
 )
