@@ -112,7 +112,7 @@ def test_atoms_that_were_read_before_a_change_are_not_kept_after_it(
     with retriever.space(scope, space_id) as index:
         assert index.revision > revision
     # As a slow thread would, that has read it before it was archived.
-    with retriever.indexes.if_kept(scope, space_id) as index:
+    with retriever.indexes.lend_cached(scope, space_id) as index:
         index.cache_atoms(read, revision)
     [found] = recalled(memory, space_id, status="ARCHIVED")
     assert found.status == "ARCHIVED"

@@ -25,7 +25,7 @@ from longmind.models.recall import Explanation
 from longmind.models.value import list_hidden_attributes
 from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
-from longmind.recall.index.postings import Run, RunArrays
+from longmind.recall.index.postings import PostingRun, RunArrays
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.kernels import numpy_best, numpy_kernels, numpy_vectors
@@ -56,7 +56,7 @@ def some_runs(chance: np.random.Generator, atoms: int) -> tuple[RunArrays, ...]:
         held = np.unique(chance.integers(0, 12, 3 * atoms) * atoms + chance.integers(0, atoms, 3 * atoms))
         codes = chance.integers(0, 256, len(held)).astype(np.uint8)
         runs.append(
-            Run.from_postings((held // atoms).astype(np.uint32), (held % atoms).astype(np.uint32), codes).arrays
+            PostingRun.from_postings((held // atoms).astype(np.uint32), (held % atoms).astype(np.uint32), codes).arrays
         )
     return tuple(runs)
 

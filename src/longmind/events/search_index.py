@@ -196,7 +196,7 @@ class EventRetriever:
         present = np.array([position for position in positions.tolist() if position in found], np.int64)
         if len(present) < len(positions):
             # The others were erased after the index was refreshed.
-            with self._indexes.if_kept(scope, timeline_id) as index:
+            with self._indexes.lend_cached(scope, timeline_id) as index:
                 if index is not None:
                     index.drop(np.setdiff1d(positions, present))
         if not len(present):
@@ -209,6 +209,6 @@ class EventRetriever:
             self._database.write(scope, event_vectors.put, timeline_id, stamp, vectors, epoch)
         finally:
             # Kept in memory also where they cannot be stored, as in a file that is open for reading alone.
-            with self._indexes.if_kept(scope, timeline_id) as index:
+            with self._indexes.lend_cached(scope, timeline_id) as index:
                 if index is not None and (index.model, index.epoch) == (stamp, epoch):
                     index.add_event_vectors(vectors)

@@ -84,7 +84,7 @@ class Worker:
                 done += 1
         return report
 
-    def is_ours(self, claim: JobClaim) -> bool:
+    def extend_lease(self, claim: JobClaim) -> bool:
         """Extend the lease; return False if another worker has taken the job over."""
         return self._database.write(claim.scope, store.extend_lease, claim, self._lease, self._clock())
 
@@ -160,7 +160,7 @@ class Worker:
                 round += 1
 
     def _handle(self, claim: JobClaim, round: int, notes: dict[str, Any]) -> Any:
-        run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.is_ours(claim), round, notes)
+        run = JobRun(claim.job, self._context_of(claim.scope), lambda: self.extend_lease(claim), round, notes)
         token = handler_thread.set(threading.current_thread())
         try:
             return self._handlers.find_handler(claim.job.kind)(run)
@@ -262,6 +262,6 @@ class _Heartbeat:
                 # Between two jobs.
                 continue
             try:
-                self._worker.is_ours(claim)
+                self._worker.extend_lease(claim)
             except Exception as error:
                 _log.warning("job %s: the lease could not be extended: %s", claim.job.id, error)

@@ -134,7 +134,7 @@ class SnapshotReader:
             return
         fetched = self._database.read(scope, _read_missing, space_id, selection, known_at)
         if known_at is None:
-            with self._indexes.cache.if_kept(scope, space_id) as index:
+            with self._indexes.cache.lend_cached(scope, space_id) as index:
                 if index is not None:
                     index.cache_atoms(fetched, selection.revision)
         selection.add_atoms(fetched)

@@ -84,7 +84,7 @@ class IndexCache:
         return None if entry is None else entry.index
 
     @contextmanager
-    def if_kept(self, scope: Scope, name: str) -> Iterator[Any]:
+    def lend_cached(self, scope: Scope, name: str) -> Iterator[Any]:
         """Lend an index as it is, or None if it is not in the cache. The caller may add to it."""
         key = (scope.id, name)
         entry = self._entries.get(key)
@@ -97,7 +97,7 @@ class IndexCache:
 
     def weigh(self, scope: Scope, name: str) -> None:
         """Measure an index again after its caller has added to it."""
-        with self.if_kept(scope, name):
+        with self.lend_cached(scope, name):
             pass
 
     def forget(self, scope: Scope) -> None:

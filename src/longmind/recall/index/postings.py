@@ -27,7 +27,7 @@ MERGE_LIMIT = 262_144
 
 
 @dataclass(frozen=True)
-class Run:
+class PostingRun:
     """Postings sorted by term: for each term the places that hold it, each with a code for how much it holds."""
 
     terms: Array
@@ -36,19 +36,19 @@ class Run:
     codes: Array
 
     @classmethod
-    def from_postings(cls, terms: Array, places: Array, codes: Array) -> Run:
+    def from_postings(cls, terms: Array, places: Array, codes: Array) -> PostingRun:
         """Sort postings whose places ascend; the sort is stable, so places ascend within each term."""
         order = np.argsort(terms, kind="stable")
         return cls.from_sorted(terms[order], places[order], codes[order])
 
     @classmethod
-    def from_sorted(cls, terms: Array, places: Array, codes: Array) -> Run:
+    def from_sorted(cls, terms: Array, places: Array, codes: Array) -> PostingRun:
         """Build a run from postings that are sorted by term and, within a term, by place."""
         starts = _edges(terms)
         return cls(terms[starts[:-1]], starts, places, codes)
 
     @classmethod
-    def merge(cls, runs: Sequence[Run]) -> Run:
+    def merge(cls, runs: Sequence[PostingRun]) -> PostingRun:
         """Merge runs into one; the places of each run come after those of the run before."""
         return cls.from_postings(
             np.concatenate([run.expand_terms() for run in runs]),
@@ -60,9 +60,9 @@ class Run:
         """Return the term of each posting."""
         return np.repeat(self.terms, np.diff(self.starts))
 
-    def shift(self, by: int) -> Run:
+    def shift(self, by: int) -> PostingRun:
         """Return the run with its places moved up."""
-        return Run(self.terms, self.starts, self.places + np.uint32(by), self.codes)
+        return PostingRun(self.terms, self.starts, self.places + np.uint32(by), self.codes)
 
     @cached_property
     def own(self) -> Array:
@@ -95,13 +95,13 @@ class Postings:
     """The postings of a space. Appending is cheap: small runs are merged into larger ones as they come."""
 
     def __init__(self) -> None:
-        self._runs: list[Run] = []
-        self._tail: list[Run] = []
+        self._runs: list[PostingRun] = []
+        self._tail: list[PostingRun] = []
         self._tail_size = 0
-        self._tail_run: Run | None = None
+        self._tail_run: PostingRun | None = None
         self._arrays: tuple[RunArrays, ...] | None = None
 
-    def add(self, run: Run) -> None:
+    def add(self, run: PostingRun) -> None:
         """Append the postings of atoms that come after all others."""
         if not run.size:
             # Atoms without a single word, such as emoji.
@@ -113,14 +113,14 @@ class Postings:
             self._tail_run = None
             if self._tail_size < TAIL_LIMIT:
                 return
-            run = Run.merge(self._tail)
+            run = PostingRun.merge(self._tail)
             self._tail, self._tail_size = [], 0
         self._runs.append(run)
         while len(self._runs) > 1 and self._worth_merging(*self._runs[-2:]):
-            self._runs[-2:] = [Run.merge(self._runs[-2:])]
+            self._runs[-2:] = [PostingRun.merge(self._runs[-2:])]
 
     @staticmethod
-    def _worth_merging(older: Run, newer: Run) -> bool:
+    def _worth_merging(older: PostingRun, newer: PostingRun) -> bool:
         return older.size < 2 * newer.size and older.size + newer.size <= MERGE_LIMIT
 
     def arrays(self) -> tuple[RunArrays, ...]:
@@ -129,12 +129,12 @@ class Postings:
             self._arrays = tuple([run.arrays for run in self._all_runs()])
         return self._arrays
 
-    def _all_runs(self) -> list[Run]:
+    def _all_runs(self) -> list[PostingRun]:
         if not self._tail:
             return self._runs
         if self._tail_run is None:
             # Sorted at the next search, so that many appends sort it once.
-            self._tail_run = Run.merge(self._tail)
+            self._tail_run = PostingRun.merge(self._tail)
             self._tail = [self._tail_run]
         return [*self._runs, self._tail_run]
 

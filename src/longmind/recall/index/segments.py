@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from longmind.errors import StoreError
 from longmind.language.word_batches import terms_of_each
 from longmind.language.words import count_statement_words, terms_of
-from longmind.recall.index.postings import OWN, Run
+from longmind.recall.index.postings import OWN, PostingRun
 from longmind.validation.text import DAMAGED_HINT
 
 Array = NDArray[Any]
@@ -69,7 +69,7 @@ class IndexedText:
 class WordsSegment:
     """The words of some atoms, and how much each atom states."""
 
-    run: Run
+    run: PostingRun
     statements: Array
     """The number of words of each atom outside of questions, up to `MOST_STATED`."""
 
@@ -95,7 +95,7 @@ class WordsSegment:
         pieces = []
         for number, (start, until) in enumerate(pairwise(starts.tolist())):
             part = slice(int(ends[number - 1]) if number else 0, int(ends[number]))
-            run = Run.from_sorted(terms[part], places[part] - np.uint32(start), codes[part])
+            run = PostingRun.from_sorted(terms[part], places[part] - np.uint32(start), codes[part])
             pieces.append(WordsSegment(run, self.statements[start:until]))
         return pieces
 
@@ -106,7 +106,7 @@ class WordsSegment:
         for segment in segments:
             runs.append(segment.run.shift(first))
             first += segment.atoms
-        return cls(Run.merge(runs), np.concatenate([segment.statements for segment in segments]))
+        return cls(PostingRun.merge(runs), np.concatenate([segment.statements for segment in segments]))
 
     def skip(self, place: int) -> WordsSegment:
         """Return the segment without the atoms before a place."""
@@ -114,7 +114,7 @@ class WordsSegment:
             return self
         kept = self.run.places >= place
         places = self.run.places[kept] - np.uint32(place)
-        run = Run.from_postings(self.run.expand_terms()[kept], places, self.run.codes[kept])
+        run = PostingRun.from_postings(self.run.expand_terms()[kept], places, self.run.codes[kept])
         return WordsSegment(run, self.statements[place:])
 
     def copy_without(self, place: int) -> WordsSegment:
@@ -123,7 +123,7 @@ class WordsSegment:
         terms = self.run.expand_terms()[kept]
         statements = self.statements.copy()
         statements[place] = 0
-        return WordsSegment(Run.from_postings(terms, self.run.places[kept], self.run.codes[kept]), statements)
+        return WordsSegment(PostingRun.from_postings(terms, self.run.places[kept], self.run.codes[kept]), statements)
 
     def select(self, places: Sequence[int]) -> WordsSegment:
         """Return the words of some atoms in the given order."""
@@ -131,7 +131,9 @@ class WordsSegment:
         new_place[list(places)] = np.arange(len(places))
         moved = new_place[self.run.places]
         kept = moved >= 0
-        run = Run.from_postings(self.run.expand_terms()[kept], moved[kept].astype(np.uint32), self.run.codes[kept])
+        run = PostingRun.from_postings(
+            self.run.expand_terms()[kept], moved[kept].astype(np.uint32), self.run.codes[kept]
+        )
         return WordsSegment(run, self.statements[list(places)])
 
     def encode(self) -> bytes:
@@ -156,7 +158,7 @@ class WordsSegment:
         statements = take("u1", atoms)
         starts = np.zeros(terms + 1, np.uint32)
         np.cumsum(counts, out=starts[1:])
-        run = Run(found, starts, take(_place_type(atoms), postings).astype(np.uint32), take("u1", postings))
+        run = PostingRun(found, starts, take(_place_type(atoms), postings).astype(np.uint32), take("u1", postings))
         return cls(run, statements)
 
 
@@ -299,7 +301,7 @@ def _weights_of(around: Sequence[str]) -> Iterator[float]:
     return islice(chain(NEAR_WEIGHTS, repeat(NEAR_WEIGHTS[-1])), len(around))
 
 
-def _run_of_one(text: str, around: Sequence[str]) -> Run:
+def _run_of_one(text: str, around: Sequence[str]) -> PostingRun:
     """Return the postings of a single atom, for which arrays are slower than a dictionary."""
     own = terms_of(text)
     amounts: dict[int, float] = {}
@@ -313,7 +315,7 @@ def _run_of_one(text: str, around: Sequence[str]) -> Run:
     codes = bytes([_code(amounts[term], term in of_text) for term in terms])
     count = len(terms)
     starts = np.arange(count + 1, dtype=np.uint32)
-    return Run(np.array(terms, np.uint32), starts, np.zeros(count, np.uint32), np.frombuffer(codes, np.uint8))
+    return PostingRun(np.array(terms, np.uint32), starts, np.zeros(count, np.uint32), np.frombuffer(codes, np.uint8))
 
 
 def _add_up(amounts: dict[int, float], terms: list[int], weight: float) -> None:
@@ -363,7 +365,7 @@ class WordsReader:
             run, stated = self._run(), self._stated
         return WordsSegment(run, np.array(stated, np.uint8))
 
-    def _run(self) -> Run:
+    def _run(self) -> PostingRun:
         """Return the postings; the amounts of a word that an atom holds several times are added in the order of its
         text.
         """
@@ -379,7 +381,7 @@ class WordsReader:
         own = np.zeros(len(keys), np.bool_)
         own[which[np.concatenate([np.full(len(found.keys), found.own) for found in self._found])]] = True
         codes = _BOUNDS.searchsorted(amounts).astype(np.uint8) + OWN * own
-        return Run.from_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
+        return PostingRun.from_sorted((keys >> _HALF).astype(np.uint32), keys.astype(np.uint32), codes)
 
 
 class _TermOccurrences(NamedTuple):

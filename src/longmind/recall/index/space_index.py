@@ -89,7 +89,7 @@ class SpaceIndex(TextIndex):
         self.fresh_at = Column(np.int64)
         self.cuts: Cuts | None = None
         """Corrected ends as of this revision, read only for requests with `known_at` that need them."""
-        self._kept = AtomCache()
+        self._atom_cache = AtomCache()
 
     def add_columns(self, at: Sequence[int], columns: AtomColumns) -> None:
         """Add or replace the columns of the atoms at some positions, and drop these atoms from the cache."""
@@ -97,7 +97,7 @@ class SpaceIndex(TextIndex):
         if not len(rows):
             return
         self.grow(max(at) + 1)
-        self._kept.drop(at)
+        self._atom_cache.drop(at)
         # A slice is copied in one piece, which is faster than place by place.
         to = slice(at.start, at.stop) if isinstance(at, range) else np.array(at, np.intp)
         for name in _AS_WRITTEN:
@@ -157,7 +157,7 @@ class SpaceIndex(TextIndex):
         return [speaker for speaker, code in self.speaker_codes.items() if code in known_codes]
 
     def forget(self, positions: Sequence[int]) -> None:
-        self._kept.drop(positions)
+        self._atom_cache.drop(positions)
         super().forget(positions)
 
     def reach(self, revision: int) -> None:
@@ -188,13 +188,13 @@ class SpaceIndex(TextIndex):
 
     def get_cached(self, positions: list[int]) -> list[Atom | None]:
         """Return the atoms at some positions as of this revision; None for one that is not cached."""
-        return self._kept.get(positions)
+        return self._atom_cache.get(positions)
 
     def cache_atoms(self, atoms: Mapping[int, Atom], revision: int) -> None:
         """Cache atoms that were read at a revision or later, in as many bytes as the index itself takes."""
         if revision == self.revision:
             # Atoms of another revision may be outdated, which would go unnoticed.
-            self._kept.put(atoms, self._own_bytes)
+            self._atom_cache.put(atoms, self._own_bytes)
 
     @property
     def loaded(self) -> bool:
@@ -202,7 +202,7 @@ class SpaceIndex(TextIndex):
 
     @property
     def nbytes(self) -> int:
-        return self._own_bytes + self._kept.nbytes
+        return self._own_bytes + self._atom_cache.nbytes
 
     @property
     def _own_bytes(self) -> int:

@@ -286,7 +286,7 @@ def _connect(path: str, settings: Settings) -> apsw.Connection:
 def _hold_snapshot(work: Work[P, T]) -> Work[P, T]:
     def run_in_snapshot(run: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
         assert isinstance(run, SqliteTransaction)
-        with run.held():
+        with run.hold_view():
             return work(run, *args, **kwargs)
 
     return run_in_snapshot

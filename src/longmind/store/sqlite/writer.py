@@ -85,7 +85,7 @@ class SqliteTransaction(Announcements):
         """Do nothing: no server watches over this transaction."""
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold_view(self) -> Iterator[None]:
         """Keep one view of the database until the block ends."""
         try:
             # Inside the `try`: an interrupt may strike right after BEGIN, and somebody must end the transaction then.
