@@ -193,7 +193,7 @@ class EngineParts:
             self.mirror_rebuild().forget(scope)
 
     def forget_user(self, scope: Scope) -> str | None:
-        """Drop what is kept of an erased user outside the database; return a warning about files that remain.
+        """Drop the caches and files of an erased user; return a warning about files that remain.
 
         Other processes drop their caches when they next read the database.
         """

@@ -19,7 +19,7 @@ from longmind.store.whole_tables.user_rows import UserTableColumns
 from longmind.validation.text import quote_value
 
 ForgetUser = Callable[[Scope], str | None]
-"""Removes what is stored of a user outside the database, and returns what is left to do, if anything."""
+"""Removes the caches and files of a user, and returns a warning about files that remain, if any."""
 
 
 class Admin:

@@ -92,7 +92,7 @@ class BlockDraft:
 
 @dataclass
 class BlockMerge:
-    """Two blocks, and counts of what became of the facts."""
+    """Two blocks, and counts of the facts that were added, replaced a line, were known, skipped or left out."""
 
     core: BlockDraft
     archival: BlockDraft

@@ -315,7 +315,7 @@ def _to_planned_atom(candidate: Candidate, because: str, atom_id: str | None = N
 
 
 def _build_result(prepared: PreparedExtraction, plan: Plan | None) -> Result:
-    """Return what is kept with the job: numbers and ids, never texts, which may have to be forgotten later."""
+    """Return the result to store with the job: numbers and ids, never texts, which may have to be forgotten later."""
     steps = plan.steps if plan else []
     decisions = [decision for _, decision in plan.decisions] if plan else []
     additions = [step for step in steps if isinstance(step, AtomAddition)]

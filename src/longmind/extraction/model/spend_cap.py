@@ -1,7 +1,7 @@
 """The monthly cap on what language models cost an app of a tenant, and the extractor that keeps to it.
 
-A budget is asked before each call and settled after it. What a call may cost at most is reserved in between, so that
-workers which call at the same time exceed the cap by one call each at most.
+The most that a call may cost is reserved before it, and settled to the true cost after it. No call begins once the cap
+is reached, reservations included. So workers that call at the same time exceed it by one call at most, all together.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class RateLimiter:
         )
 
     def use(self, credential: str, rate: str | None) -> RateAllowance | None:
-        """Count one request and return what is left, or None if no limit applies.
+        """Count one request and return the rest of the allowance, or None if no limit applies.
 
         credential: a name of the credential, under which its requests are counted.
         rate: the rate of this credential, such as "100/minute"; None means the default from the settings.

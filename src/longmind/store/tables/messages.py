@@ -53,7 +53,7 @@ class NewMessage:
 
 @dataclass(frozen=True)
 class MessagePlace:
-    """A place in a conversation, with what its row says of the jobs that a message there may cause."""
+    """A place in a conversation, and the facts that decide which jobs a message there causes."""
 
     conversation_id: str
     sequence: int

@@ -1,7 +1,7 @@
 """The money and tokens that language models have cost, by month, for the app and for all.
 
-The most that a call may cost is reserved before it, and settled to the true amount after it: calls at the same time
-cannot exceed a cap together by more than they reserve.
+The most that a call may cost is reserved before it, and settled to the true amount after it. So calls at the same time
+cannot together exceed a cap by more than one of them reserves.
 """
 
 from __future__ import annotations
