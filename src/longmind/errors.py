@@ -160,7 +160,7 @@ class BlockConflict(Conflict):
 
     def __init__(self, name: str, current: Any, expected: str | None) -> None:
         if current is None:
-            message = f"There is no {name}; one updated at {expected} was expected."
+            message = f"There is no {name}, but one updated at {expected} was expected."
         elif expected is None:
             message = f"There is already a {name}, updated at {current.updated_at}."
         else:
@@ -187,7 +187,7 @@ class LimitExceeded(LongmindError):
     """A size or a count exceeds its limit."""
 
     status = 422
-    default_hint = "Pass less at a time, or store the large part elsewhere and pass its address."
+    default_hint = "Pass less at a time, or store the large part elsewhere and pass its URL."
 
     def __init__(self, what: str, *, limit: int, given: int, unit: str, at_least: bool = False) -> None:
         # A stream is refused at its limit, before its whole size is known.

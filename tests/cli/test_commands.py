@@ -29,7 +29,7 @@ def test_an_unknown_model_is_an_error_with_a_hint_on_standard_error(run: Run) ->
     done = run("models", "pull", "nonesuch")
     assert done.code == 1
     assert done.out == ""
-    assert "Error: There is no local model 'nonesuch'." in done.err
+    assert "Error: Unknown local model 'nonesuch'." in done.err
     assert "Hint: Use one of arctic-s, minilm-l12." in done.err
     assert "Traceback" not in done.err
 

@@ -96,7 +96,7 @@ def test_a_person_reads_it_line_by_line(run: Run, sqlite_url: str) -> None:
 
     assert done.code == 0
     assert "✓ database: SQLite" in done.out
-    assert "! migrations: there is no database yet\n    It is created when it is first opened." in done.out
+    assert "! migrations: there is no database yet\n    Opening it for the first time creates it." in done.out
     assert done.out.rstrip().splitlines()[-1].split(": ")[1].startswith("0 in trouble, ")
 
 

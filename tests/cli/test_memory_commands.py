@@ -59,7 +59,7 @@ def test_a_fact_is_added_replaced_put_away_and_removed(call: Call) -> None:
     call("memory", "archive", new["id"])
     assert [atom["id"] for atom in call("memory", "list", "--json").json] == [old["id"]]
     assert [atom["id"] for atom in call("memory", "list", "--status", "archived", "--json").json] == [new["id"]]
-    assert call("memory", "list", "--category", "none").out == "There are no facts here.\n"
+    assert call("memory", "list", "--category", "none").out == "The space has no such facts.\n"
     assert call("memory", "delete", new["id"], "--yes", "--json").json == {"deleted": new["id"]}
     gone = call("memory", "show", new["id"])
     assert (gone.code, "Error: There is no atom" in gone.err, "Hint:" in gone.err) == (1, True, True)

@@ -96,7 +96,7 @@ def test_calls_side_by_side_all_get_their_results_in_order(
     told = model.requests[1].messages[-1].blocks
     assert [(block.content, block.is_error) for block in told if isinstance(block, longmind.ToolResultBlock)] == [
         ("1", False),
-        ("There is no tool 'smell'. The tools are: look.", True),
+        ("Unknown tool 'smell'. Known tools: look.", True),
         ("2", False),
         ("3", False),
     ]

@@ -189,7 +189,7 @@ def test_a_slot_holds_one_value_at_a_time() -> None:
     old = known("User lives in Lisbon.", slot=HOME)
     moved = candidate_of("User moved from Lisbon to Oslo.", slot=OSLO, valid_from=APRIL, corrects=True)
     assert decide(moved, [old], MAY) == Supersede(
-        "atom_old", "It gives another value for the home of user.", closes_at=APRIL
+        "atom_old", "It states another value for the home of user.", closes_at=APRIL
     )
     assert isinstance(decide(candidate_of("User's home is Lisbon.", slot=HOME), [old], APRIL), Reinforce)
 

@@ -197,7 +197,7 @@ def test_the_tools_are_eight_strict_described_and_marked(agent: InProcess) -> No
         ("recall_by_topic", {"query": "x", "limit": 201}, "limit: "),
         ("recall_by_topic", {"query": "x", "valid_at": "soon"}, "valid_at"),
         ("recall_by_topic", {"query": "x", "space": "nowhere"}, "There is no memory space 'nowhere'"),
-        ("recall_by_topic", {"query": "x", "space": 7}, "space is not a name"),
+        ("recall_by_topic", {"query": "x", "space": 7}, "space must be a name"),
         ("recall_timeline", {"query": "x", "entity": "y"}, "not both"),
         ("update_memory", {**LINE, "content": "x", "user": "bob"}, "Unknown arguments ['user']"),
         ("update_memory", {**LINE, "content": "x", "block_type": "heart"}, "block_type is 'heart'"),
@@ -246,7 +246,7 @@ def test_no_space_is_not_another_space(ctx: longmind.Context) -> None:
     for name in ("default", "work"):
         ctx.memory.create_memory_space(name)
     refused = InProcess(ctx, "work").call("recall_by_topic", query="dog", space=None)
-    assert (refused.is_error, "space is not a name" in words(refused)) == (True, True)
+    assert (refused.is_error, "space must be a name" in words(refused)) == (True, True)
 
 
 def test_a_block_that_was_written_meanwhile_is_shown_so_that_the_change_can_be_made_anew(

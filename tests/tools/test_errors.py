@@ -50,7 +50,7 @@ def test_a_tool_that_is_not_there_is_unknown(tools: Tools, name: str) -> None:
     error = refusal(tools, name, {})
     assert error.as_json() == {
         "code": "UNKNOWN_TOOL",
-        "message": "There is no such tool.",
+        "message": "Unknown tool.",
         "retriable": False,
         "stage": 1,
     }

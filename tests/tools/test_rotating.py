@@ -226,7 +226,7 @@ def test_a_file_that_is_whole_but_not_the_one_that_was_moved_does_not_join(
     execute(database_url, "UPDATE tool_audit_heads SET anchor_file = 'x'")
     assert unjoined(engine, path) == ["the beginning of the chain in the database was changed"]
     execute(database_url, "DELETE FROM tool_audit_heads")
-    assert unjoined(engine, path) == ["the database does not have the chain of this file"]
+    assert unjoined(engine, path) == ["the database lacks the chain of this file"]
 
 
 def interrupted(engine: longmind.Engine, folder: Path) -> Path:

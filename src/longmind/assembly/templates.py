@@ -118,7 +118,7 @@ class Templates:
         if found is not None:
             return found
         if wanted not in BUILT_IN:
-            raise InvalidInput(f"There is no template {wanted!r}.", hint=f"Use {', '.join(self.ids())}.")
+            raise InvalidInput(f"Unknown template {wanted!r}.", hint=f"Use {', '.join(self.ids())}.")
         template = Template(wanted, (_LAYOUTS / f"{wanted}.mustache").read_text("utf-8"))
         with self._lock:
             return self._registered.setdefault(wanted, template)

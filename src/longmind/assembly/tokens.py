@@ -47,7 +47,7 @@ def _choose_named_counter(name: str) -> TokenCounter:
     if name == ESTIMATE or (name == AUTO and not installed):
         return estimate
     if name != AUTO and name not in ENCODINGS:
-        raise InvalidInput(f"There is no token counter {name!r}.", hint=_HINT)
+        raise InvalidInput(f"Unknown token counter {name!r}.", hint=_HINT)
     if not installed:
         raise InvalidInput(
             f"The token counter {name!r} needs a package that is not installed.",

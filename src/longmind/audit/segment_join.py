@@ -64,7 +64,7 @@ def find_gaps(database: Database, file: MovedFile, key: str) -> list[ChainProble
 def _explain_gap(database: Database, file: MovedFile, key: str) -> str | None:
     head = database.read(file.owner, audit.read_head, file.group)
     if head is None:
-        return "the database does not have the chain of this file"
+        return "the database lacks the chain of this file"
     anchor = head.anchor
     if anchor.seq < file.seq:
         # The rotation was interrupted: the lines are in the file, and still in the database.

@@ -167,7 +167,7 @@ def _check_migrations(found: DatabaseInspection) -> Finding:
     """Compare the applied migrations with those of this version."""
     known = {migration.version for migration in load_migrations(found.engine)}
     if found.applied is None:
-        return Finding("migrations", "warning", "there is no database yet", "It is created when it is first opened.")
+        return Finding("migrations", "warning", "there is no database yet", "Opening it for the first time creates it.")
     # A migration that we do not know means that a newer version has opened the database.
     newer, missing = set(found.applied) - known, known - set(found.applied)
     if newer:

@@ -16,7 +16,7 @@ from longmind.models.content import Block, ImageBlock, TextBlock, ToolResultBloc
 from longmind.models.message import Message
 from longmind.providers.language_model import ModelMessage
 
-NO_RESULT = "There is no result of this call: it was interrupted, and may or may not have been carried out."
+NO_RESULT = "This call has no result: it was interrupted and may or may not have been carried out."
 FIRST_WORD = "The assistant spoke first."
 
 _TurnRows = list[Message]

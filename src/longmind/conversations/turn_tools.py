@@ -59,7 +59,7 @@ class Toolbox:
         run = self.runners.get(call.name)
         if run is None:
             known = ", ".join(self.runners) or "none"
-            raise RefusedToolCall(f"There is no tool {call.name!r}. The tools are: {known}.")
+            raise RefusedToolCall(f"Unknown tool {call.name!r}. Known tools: {known}.")
         # Providers wrap arguments that they could not parse.
         if call.arguments.keys() == {UNREADABLE}:
             raise RefusedToolCall("The arguments are not a readable JSON object. Call the tool again with one.")

@@ -21,7 +21,7 @@ from longmind.models.event import Event
 from longmind.scope import IDENTITY_LIMIT, Scope, bucket_of
 from longmind.store.database import Row
 from longmind.validation.identifiers import validate_label
-from longmind.validation.text import validate_text
+from longmind.validation.text import quote_value, validate_text
 
 DERIVED_TEXT_LIMIT = 2_000
 """Characters of a text that is derived from data; a longer one is cut and ends with the mark."""
@@ -259,5 +259,5 @@ def _validate_version(version: object) -> int:
     if version is None:
         return _VERSION
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version < 2**31:
-        raise InvalidInput("version must be a whole number, 1 or more.")
+        raise InvalidInput(f"version is {quote_value(version)}.", hint="Pass a whole number, 1 or more.")
     return version

@@ -156,7 +156,7 @@ def validate_flags(flags: object) -> tuple[dict[str, bool] | None, str | None]:
     if flags is None:
         return None, None
     if not isinstance(flags, Mapping) or not all(isinstance(flag, bool) for flag in flags.values()):
-        raise InvalidInput("pii_flags must be a dict of booleans.")
+        raise InvalidInput("pii_flags must be a dict of booleans.", hint="Pass, for example, {'email': True}.")
     return dict(flags), encode_json("pii_flags", dict(flags), limit=METADATA_LIMIT)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from longmind.clock import Clock, Instant, Micros, to_micros
+from longmind.clock import Clock, Instant, Micros, to_iso, to_micros
 from longmind.errors import InvalidInput, NotFound, Unauthenticated
 from longmind.keys.last_use import KeyUseLog
 from longmind.keys.token import new_token, read_token
@@ -127,5 +127,5 @@ def _access(user_id: str | None, any_user: bool, admin: bool) -> KeyAccess:
 
 def _validate_expiry(expires_at: Micros, now: Micros) -> Micros:
     if expires_at <= now:
-        raise InvalidInput("expires_at is in the past.", hint="Pass an instant in the future.")
+        raise InvalidInput(f"expires_at {to_iso(expires_at)} is in the past.", hint="Pass an instant in the future.")
     return expires_at

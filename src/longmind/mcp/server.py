@@ -47,7 +47,7 @@ def make_server(context_of: ContextOf, space: str | None = None) -> Server[Any]:
         tools = build_tools(context_of(request), space)
         tool = tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}. Known tools: {', '.join(tools)}.")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool {params.name!r}. Known tools: {', '.join(tools)}.")
         try:
             return to_tool_result(await anyio.to_thread.run_sync(tool.run, params.arguments or {}))
         except Exception as error:
@@ -63,7 +63,7 @@ def make_server(context_of: ContextOf, space: str | None = None) -> Server[Any]:
         readable = RESOURCES.get(str(params.uri))
         if readable is None:
             known = ", ".join(RESOURCES)
-            raise MCPError(types.INVALID_PARAMS, f"There is no resource {params.uri!r}. Known resources: {known}.")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown resource {params.uri!r}. Known resources: {known}.")
         try:
             contents = await anyio.to_thread.run_sync(readable.read_contents, context_of(request))
         except Exception as error:
@@ -75,7 +75,7 @@ def make_server(context_of: ContextOf, space: str | None = None) -> Server[Any]:
 
     async def get_prompt(request: McpRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != BRIEF.name:
-            raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name!r}. Use {BRIEF.name}.")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt {params.name!r}. Use {BRIEF.name}.")
         try:
             return await anyio.to_thread.run_sync(make_brief, context_of(request))
         except Exception as error:

@@ -177,5 +177,7 @@ def _find_space(context: Context, arguments: dict[str, Any], default: str | None
         found = find_default_space(context.memory, context.scope.group)
         return None if found is None else found.id
     if not isinstance(name, str) or not name.strip():
-        raise InvalidInput("space is not a name.", hint="Give the name of a memory space, or leave it out.")
+        raise InvalidInput(
+            "space must be a name that is not blank.", hint="Give the name of a memory space, or leave it out."
+        )
     return find_space(context.memory, name).id

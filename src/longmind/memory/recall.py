@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longmind.clock import Instant
+from longmind.clock import Instant, to_iso
 from longmind.errors import InvalidInput, NotFound
 from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import (
@@ -177,7 +177,9 @@ class Recalls(MemoryBase):
         space_id = validate_id("memory_space_id", memory_space_id)
         start, end = validate_instant("from_", from_), validate_instant("to", to)
         if start is not None and end is not None and start > end:
-            raise InvalidInput("from_ is after to.", hint="Pass a window that begins before it ends.")
+            raise InvalidInput(
+                f"from_ {to_iso(start)} is after to {to_iso(end)}.", hint="Pass a window that begins before it ends."
+            )
         filters = Filters(
             now=self._clock(),
             include_superseded=bool(include_superseded),

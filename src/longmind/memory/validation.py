@@ -69,7 +69,10 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
     valid_from = created_at if begins is None else to_micros(begins, f"{where}.valid_from")
     valid_to = None if ends is None else to_micros(ends, f"{where}.valid_to")
     if valid_to is not None and valid_to <= valid_from:
-        raise InvalidInput(f"{where}.valid_to must be after valid_from.")
+        raise InvalidInput(
+            f"{where}.valid_to {to_iso(valid_to)} is not after valid_from {to_iso(valid_from)}.",
+            hint="Pass a later valid_to, or none.",
+        )
     text, context, confidence = fields["text"], fields["search_context"], fields["confidence"]
     if not 0.0 <= confidence <= 1.0:
         CONFIDENCE.check(f"{where}.confidence", confidence)

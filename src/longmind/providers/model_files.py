@@ -121,7 +121,7 @@ ALL_WEIGHTS: dict[str, ModelWeights] = {**MODELS, **RERANKERS}
 def get_model(name: str) -> LocalModel:
     """Return an embedding model by its name; raise InvalidInput if there is none."""
     if name not in MODELS:
-        raise InvalidInput(f"There is no local model {name!r}.", hint=f"Use one of {', '.join(sorted(MODELS))}.")
+        raise InvalidInput(f"Unknown local model {name!r}.", hint=f"Use one of {', '.join(sorted(MODELS))}.")
     return MODELS[name]
 
 
@@ -129,7 +129,7 @@ def get_weights(name: str) -> ModelWeights:
     """Return the weights of a model of any role by its name; raise InvalidInput if there are none."""
     if name not in ALL_WEIGHTS:
         known = ", ".join(sorted(ALL_WEIGHTS))
-        raise InvalidInput(f"There is no local model {name!r}.", hint=f"Use one of {known}.")
+        raise InvalidInput(f"Unknown local model {name!r}.", hint=f"Use one of {known}.")
     return ALL_WEIGHTS[name]
 
 

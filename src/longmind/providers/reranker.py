@@ -67,5 +67,5 @@ def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> Check
     name = chosen.removeprefix("local:")
     if name not in RERANKERS:
         known = ", ".join(f"local:{each}" for each in sorted(RERANKERS))
-        raise InvalidInput(f"There is no reranker {chosen!r}.", hint=f"Use 'none' or one of {known}.")
+        raise InvalidInput(f"Unknown reranker {chosen!r}.", hint=f"Use 'none' or one of {known}.")
     return CheckedReranker(LocalReranker(RERANKERS[name], models_folder))

@@ -25,7 +25,7 @@ def translate_disk_error(error: OSError, path: Path | str) -> StoreError:
     """Return the error of ours for an error of the system about a file."""
     words = error.strerror or str(error)
     if error.errno in _FULL:
-        return StoreFull(f"There is no room left for {path} ({words}).")
+        return StoreFull(f"The disk has no room left for {path} ({words}).")
     if error.errno in _READ_ONLY:
         return StoreReadOnly(f"{path} cannot be written ({words}).")
     if error.errno in _NO_DESCRIPTORS:

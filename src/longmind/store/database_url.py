@@ -45,7 +45,7 @@ def _open(settings: Settings, publisher: Publisher) -> Database:
 def engine_of(url: str) -> EngineName:
     """Return the engine of an address; raise InvalidUrl if there is none, ExtensionMissing if its driver is missing."""
     try:
-        validate_text("The address", url)
+        validate_text("The database URL", url)
     except InvalidInput as error:
         raise InvalidUrl(error.message) from None
     if url.startswith("sqlite:"):

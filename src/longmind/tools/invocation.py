@@ -184,7 +184,7 @@ def _to_tool_error(error: Exception) -> ToolError:
             )
         case StoreFull() | StoreReadOnly():
             _log.warning("a tool failed: %s", error)
-            why = "there is no room left on its disk" if isinstance(error, StoreFull) else "its disk is read-only"
+            why = "its disk has no room left" if isinstance(error, StoreFull) else "its disk is read-only"
             return ToolError(
                 "PLUGIN_UNAVAILABLE",
                 f"Memory cannot be written at the moment: {why}.",

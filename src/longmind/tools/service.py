@@ -171,7 +171,7 @@ class Tools:
             def work(deadline: Deadline) -> dict[str, Any]:
                 if tool is None:
                     hint = f"Call one of {', '.join(TOOLS)}."
-                    raise ToolError("UNKNOWN_TOOL", "There is no such tool.", stage=1, hint=hint)
+                    raise ToolError("UNKNOWN_TOOL", "Unknown tool.", stage=1, hint=hint)
                 parsed = parse_arguments(tool.takes, arguments)
                 return tool.handle(call, self._find_retriever, parsed, deadline, confirmed)
 

@@ -122,7 +122,7 @@ def list_atoms(
         print_table(
             ("id", "true", "fact"),
             ((it.id, format_validity(it), it.text) for it in found),
-            empty="There are no facts here.",
+            empty="The space has no such facts.",
         )
     print_cursor(found.next_cursor, as_json)
 

@@ -156,7 +156,7 @@ def _compare_values(candidate: Candidate, atom: Atom, slot: Slot) -> Comparison:
         return _SAME if new.topic <= old.topic | now else DIFFERENT
     if before < now and not any(word.isdigit() for word in now):
         return Comparison("changed", f"It states the {subject} more precisely.")
-    return Comparison("changed", f"It gives another value for the {subject}.")
+    return Comparison("changed", f"It states another value for the {subject}.")
 
 
 _ONE_MORE = re.compile(

@@ -203,7 +203,7 @@ def _compare_values(new: Statement, old: Statement, corrects: bool) -> Compariso
         _has_same_context(topic - units, other - units, names, weight, is_likely) for topic, other in contexts
     ):
         return Comparison(
-            "changed", f"It gives another {_KIND_NAMES[now.kind]}.", new_clause.planned or new_clause.hedged
+            "changed", f"It states another {_KIND_NAMES[now.kind]}.", new_clause.planned or new_clause.hedged
         )
     return DIFFERENT
 

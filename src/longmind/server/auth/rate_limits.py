@@ -41,7 +41,7 @@ class RateLimiter:
             self._limiter = SlidingWindowCounterRateLimiter(storage)
         except Exception as error:  # each storage raises errors of its own, without a hint
             raise InvalidInput(
-                f"The rate_limit_storage cannot be used ({type(error).__name__}).",
+                f"rate_limit_storage cannot be used ({type(error).__name__}).",
                 hint="Use memory://, or redis://host:6379 with the package redis installed.",
             ) from error
         # The memory storage tests and counts in two steps, which threads must not interleave; others are atomic.

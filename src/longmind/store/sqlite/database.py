@@ -414,7 +414,7 @@ def translate(error: Exception, connection: apsw.Connection | None = None, *, pa
             return StoreBusy(f"Other writers kept {path} locked for too long.")
         # The second one: the shared-memory index could not be enlarged. The types of apsw lack the code.
         case apsw.FullError() | apsw.IOError(extendedresult=apsw.SQLITE_IOERR_SHMSIZE):  # type: ignore[misc]
-            return StoreFull(f"There is no room left for {path} and the files that SQLite needs next to it.")
+            return StoreFull(f"The disk has no room left for {path} and the files that SQLite needs next to it.")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return StoreReadOnly(f"{path} cannot be written ({error}).")
         case apsw.IOError() if error_number:

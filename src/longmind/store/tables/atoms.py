@@ -406,7 +406,7 @@ def _check_sources(run: Transaction, atoms: Sequence[PreparedAtom]) -> list[str 
         if found is None:
             raise InvalidInput(
                 f"There is no message {message_id!r} in this scope to cite.",
-                hint="Give the ids of messages of the same user in source_message_ids.",
+                hint="Pass ids of messages of the same user as source_message_ids.",
             )
         conversation_of[message_id] = found
     known: set[str] = set()

@@ -217,7 +217,9 @@ def merge(run: Transaction, scope: Scope, canonical_id: str, alias_id: str, now:
     if canonical.id == alias.id:
         raise InvalidInput(f"{canonical_id!r} and {alias_id!r} are the same entity already.")
     if canonical.memory_space_id != alias.memory_space_id:
-        raise InvalidInput("Entities of different spaces cannot be merged.")
+        raise InvalidInput(
+            f"{canonical_id!r} and {alias_id!r} are entities of different spaces.", hint="Merge entities of one space."
+        )
     for (atom_id,) in run.all("atoms_of_entity", entity_id=alias.id):
         atoms.relink(run, atom_id, alias.id, canonical.id, revision, now)
     run.send("unlink_entity", entity_id=alias.id)

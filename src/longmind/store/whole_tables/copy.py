@@ -143,7 +143,7 @@ def _copy_table(
     if (found.rows, found.sha256) != (digest.rows, digest.sha256):
         raise StoreError(
             f"The copy of {table.name} has {found.rows:,} rows and differs from the source with {digest.rows:,}.",
-            hint="Keep others from writing to the target, and copy again.",
+            hint="Stop other writers to the target, and copy again.",
         )
     return CopiedTable(digest.rows, digest.sha256, written)
 
