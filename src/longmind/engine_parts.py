@@ -61,8 +61,8 @@ _log = logging.getLogger("longmind.engine")
 class EngineParts:
     """The parts of one open engine, shared by its contexts, its jobs and its maintenance operations.
 
-    If a provider cannot be chosen, the database is closed again and the error is raised. Attributes are set once;
-    after a fork the child renews the lock and the bell, and each part renews its own threads and connections.
+    If a provider cannot be chosen, the database is closed again and the error is raised. Public attributes are set
+    once; after a fork the child renews the lock and the bell, and each part renews its own threads and connections.
     """
 
     def __init__(
