@@ -12,6 +12,8 @@ def end_leases(url: str) -> None:
     """Let every lease be over. The one who has it may have it for long: no sign of life of theirs comes in between."""
     if url.startswith("sqlite"):
         connection = apsw.Connection(url.removeprefix("sqlite:///"))
+        # A heartbeat of the slow worker may hold the file just now.
+        connection.set_busy_timeout(60_000)
         connection.execute(_END.format(schema=""))
         connection.close()
     else:
