@@ -52,8 +52,8 @@ def _end(results: Mapping[str, report.Result]) -> int:
     failed = [name for name, result in results.items() if not report.has_passed(result)]
     tried = sum(map(report.count_tried, results.values()))
     skipped = sum(check["skipped"] for result in results.values() for check in result["checks"])
-    said = f"failed: {', '.join(failed)}" if failed else "every tested claim held" if tried else NOTHING
-    print(f"\n{said}{f'; {skipped} skipped' if skipped else ''}")
+    verdict = f"failed: {', '.join(failed)}" if failed else "every tested claim held" if tried else NOTHING
+    print(f"\n{verdict}{f'; {skipped} skipped' if skipped else ''}")
     return 1 if failed else 0 if tried else 3
 
 

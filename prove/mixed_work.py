@@ -96,9 +96,9 @@ class MixedWork:
         )
 
     def _text(self) -> str:
-        said = f"I moved to {self._dice.choice(_PLACES)} for work number {self._number}. "
+        text = f"I moved to {self._dice.choice(_PLACES)} for work number {self._number}. "
         # Random digits, since a database would compress a repeated letter.
-        return said + self._dice.randbytes(max(0, self._length - len(said)) // 2).hex()
+        return text + self._dice.randbytes(max(0, self._length - len(text)) // 2).hex()
 
     @property
     def _here(self) -> str:
@@ -167,8 +167,8 @@ class MixedWork:
     def _record_many(self) -> CompletedOperation:
         all_data = [{"note": self._text()} for _ in range(3)]
         events = self.ada.events.record_many([{"kind": "visit", "data": data} for data in all_data])
-        told = zip(events, all_data, strict=True)
-        return CompletedOperation("events", {f"{ADA} event {event.event_id}": data for event, data in told})
+        pairs = zip(events, all_data, strict=True)
+        return CompletedOperation("events", {f"{ADA} event {event.event_id}": data for event, data in pairs})
 
     def _enqueue(self) -> CompletedOperation:
         job = self.ada.jobs.enqueue(LOOK, {"text": self._text()})

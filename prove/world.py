@@ -26,11 +26,11 @@ def answers(engine: longmind.Engine, questions: Iterable[str]) -> World:
 
 def differences(engine: longmind.Engine, world: Mapping[str, Any]) -> list[str]:
     """Return the differences between an engine's answers and a world."""
-    told = answers(engine, world)
+    found = answers(engine, world)
     return [
-        f"{question}: {told[question]!r} instead of {expected!r}"
+        f"{question}: {found[question]!r} instead of {expected!r}"
         for question, expected in world.items()
-        if told[question] != expected
+        if found[question] != expected
     ]
 
 

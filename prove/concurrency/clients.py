@@ -90,8 +90,8 @@ def _follower(engine: longmind.Engine, path: Path, broken: threading.Event) -> N
         try:
             for change in engine.follow(cursor, wait=_PATIENCE_SECONDS):
                 cursor = change.cursor
-                told: list[Any] = [cursor, change.kind, change.conversation_id, change.event_id]
-                os.write(file, json.dumps(told).encode() + b"\n")
+                line: list[Any] = [cursor, change.kind, change.conversation_id, change.event_id]
+                os.write(file, json.dumps(line).encode() + b"\n")
                 if change.data.get("namespace") == END:
                     return
         except longmind.StoreError:

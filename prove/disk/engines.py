@@ -122,7 +122,7 @@ def _cycles(
     more: Callable[[], bool],
     server: PostgresServer | None = None,
 ) -> int:
-    tried = told = 0
+    tried = unready = 0
     while tried < cycles and (tried < 2 or more()):
         room.fill(leave=_LEFT[tried % len(_LEFT)])
         if not filling.work_until_failure(expected):
@@ -130,7 +130,7 @@ def _cycles(
         # A server without room for its log stops completely, so it cannot be checked while the disk is full.
         if server is None or answers(server):
             filling.look("full", can_write=False)
-        told += _not_ready(filling.engine)
+        unready += _not_ready(filling.engine)
         room.make_room()
         if server is not None and not answers(server):
             come_back(server, filling.engine)
@@ -138,7 +138,7 @@ def _cycles(
         filling.look("room again")
         tried += 1
     # Not each time: a small write may have found room after a larger one had not.
-    if not told:
+    if not unready:
         filling.outcome.unclear.append("check_database() found nothing wrong with a full disk")
     return tried
 

@@ -67,8 +67,8 @@ def export(url: str) -> Check:
         except StoreFull as error:
             wrong += [] if error.hint else ["the error has no hint"]
         wrong += _find_leftovers(room)
-        code, said = command("export", *WHOSE, "--url", url, "-o", f"{room.folder}/x.json")
-        wrong += unclear(code, said) + _find_leftovers(room)
+        code, output = command("export", *WHOSE, "--url", url, "-o", f"{room.folder}/x.json")
+        wrong += unclear(code, output) + _find_leftovers(room)
         room.make_room()
         ada.admin.export_user_archive(target)
     claim = f"{_engine(url)}, exports to a full disk say so, leave nothing behind, and work again"
@@ -89,25 +89,25 @@ def audit(url: str) -> Check:
         room.fill()
         rotate = ("audit", "rotate", "--folder", str(folder), "--keep-days", "0", "--url", url, "--json")
         wrong += unclear(*command(*rotate)) + _find_leftovers(room)
-        code, said = command("audit", "export", "--output", f"{room.folder}/lines.jsonl", "--url", url)
-        wrong += unclear(code, said) + _find_leftovers(room)
+        code, output = command("audit", "export", "--output", f"{room.folder}/lines.jsonl", "--url", url)
+        wrong += unclear(code, output) + _find_leftovers(room)
         wrong += (
             []
             if _count_audit_lines(url) == before
             else [f"{_count_audit_lines(url)} lines are whole instead of {before}"]
         )
         room.make_room()
-        code, said = command(*rotate)
+        code, output = command(*rotate)
         moved = sum(len(file.read_text().splitlines()) for file in folder.iterdir())
-        wrong += [] if code == 0 and moved >= before else [f"with room {moved} of {before} lines were moved: {said}"]
+        wrong += [] if code == 0 and moved >= before else [f"with room {moved} of {before} lines were moved: {output}"]
         wrong += [] if before else ["there was no line"]
     claim = f"{_engine(url)}, lines of the audit that cannot be moved to a full disk stay, and are moved later"
     return Check(claim, not wrong, {"lines": before}, "; ".join(wrong[:3]))
 
 
 def _count_audit_lines(url: str) -> int:
-    code, said = command("audit", "verify", "--url", url, "--json")
-    return int(json.loads(said)["lines"]) if code == 0 else -1
+    code, output = command("audit", "verify", "--url", url, "--json")
+    return int(json.loads(output)["lines"]) if code == 0 else -1
 
 
 def _find_leftovers(room: SmallDisk) -> list[str]:

@@ -58,9 +58,9 @@ def passable(folder: Path) -> Iterator[None]:
 
 def _run_limited(claim: str, work: Any, *arguments: str) -> Check:
     with start_process(work, *arguments) as child:
-        said: Said = child.result()
-    wrong = said.pop("wrong")
-    return Check(f"SQLite, {claim}", not wrong, said, "; ".join(wrong[:3]))
+        report: Said = child.result()
+    wrong = report.pop("wrong")
+    return Check(f"SQLite, {claim}", not wrong, report, "; ".join(wrong[:3]))
 
 
 @contextmanager

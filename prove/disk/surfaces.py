@@ -32,8 +32,8 @@ def commands() -> Iterator[Check]:
         room.fill()
         yield _commands("a full disk", room, "no room left")
         room.make_room()
-        code, said = command("keys", "create", *WHOSE, "--url", _url(file))
-        yield Check("commands work again when there is room", code == 0, {}, said)
+        code, output = command("keys", "create", *WHOSE, "--url", _url(file))
+        yield Check("commands work again when there is room", code == 0, {}, output)
         room.read_only()
         yield _commands("a read-only disk", room, "")
 
@@ -47,11 +47,11 @@ def _commands(where: str, room: SmallDisk, expected: str) -> Check:
         ("migrate", "apply", "--url", _url(room.folder / "new" / "new.db")),
         ("keys", "create", *WHOSE, "--url", _url(room.folder / "memory.db"), "--json"),
     ):
-        code, said = command(*arguments)
+        code, output = command(*arguments)
         tried += 1
-        wrong += [f"{' '.join(arguments[:2])}: {each}" for each in unclear(code, said)]
-        if expected and "new/new.db" not in arguments[-1] and expected not in said:
-            wrong.append(f"{' '.join(arguments[:2])} does not speak of it: {said}")
+        wrong += [f"{' '.join(arguments[:2])}: {each}" for each in unclear(code, output)]
+        if expected and "new/new.db" not in arguments[-1] and expected not in output:
+            wrong.append(f"{' '.join(arguments[:2])} does not speak of it: {output}")
     claim = f"commands on {where} end with 1, an error and a hint, and no traceback"
     return Check(claim, not wrong, {"commands": tried}, "; ".join(wrong[:3]))
 
@@ -104,15 +104,15 @@ def archive(folder: Path) -> Iterator[Check]:
         _, made = _ask(port, "POST", "/ai-conversations", {"namespace": "chat"})
         for number in range(60):
             text = random.Random(number).randbytes(100_000).hex()
-            status, said = _ask(port, "POST", f"/ai-conversations/{made['id']}/messages/user", {"content": text})
-            wrong += [] if status == 201 else [f"a message was answered with {status}: {said}"]
+            status, answer = _ask(port, "POST", f"/ai-conversations/{made['id']}/messages/user", {"content": text})
+            wrong += [] if status == 201 else [f"a message was answered with {status}: {answer}"]
         # Python chooses its folder for temporary files at the first of them, and takes another if there is no room.
         for full in (False, True, False):
             if full:
                 room.fill()
-            status, said = _ask(port, "POST", "/ai-admin/export-archive", {})
-            as_expected = (status, bool(said.get("hint"))) == ((507, True) if full else (200, False))
-            wrong += [] if as_expected else [f"{'without' if full else 'with'} room: {status} {said}"]
+            status, answer = _ask(port, "POST", "/ai-admin/export-archive", {})
+            as_expected = (status, bool(answer.get("hint"))) == ((507, True) if full else (200, False))
+            wrong += [] if as_expected else [f"{'without' if full else 'with'} room: {status} {answer}"]
             room.make_room()
         ready, _ = _ask(port, "GET", "/readyz")
         wrong += [] if ready == 200 else [f"/readyz: {ready}"]
@@ -148,8 +148,8 @@ def _ask(port: int, method: str, path: str, body: Any = None) -> tuple[int, dict
         )
         answer = connection.getresponse()
         data = answer.read()
-        told = json.loads(data or "{}") if "json" in answer.headers.get("content-type", "") else {}
-        return answer.status, told if isinstance(told, dict) else {}
+        document = json.loads(data or "{}") if "json" in answer.headers.get("content-type", "") else {}
+        return answer.status, document if isinstance(document, dict) else {}
     except OSError:
         return 0, {}
     finally:

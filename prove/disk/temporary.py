@@ -48,8 +48,8 @@ def _run_erasure(url: str, temporary: Path) -> dict[str, Any]:
     )
     if ended.returncode:
         return {"done": False, "left": None, "wrong": [ended.stderr[-600:]]}
-    said: dict[str, Any] = json.loads(ended.stdout)
-    return said
+    report: dict[str, Any] = json.loads(ended.stdout)
+    return report
 
 
 def main(url: str) -> None:

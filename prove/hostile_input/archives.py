@@ -119,8 +119,8 @@ def seal_file(files: Files, name: str, text: bytes) -> bytes:
     manifest = json.loads(files["manifest.json"])
     digest = hashlib.sha256(text).hexdigest()
     lines = io.BytesIO(text).readlines()
-    told = {**manifest["files"][name], "lines": len(lines), "bytes": len(text), "sha256": digest}
-    manifest = reseal({**manifest, "files": {**manifest["files"], name: told}})
+    entry = {**manifest["files"][name], "lines": len(lines), "bytes": len(text), "sha256": digest}
+    manifest = reseal({**manifest, "files": {**manifest["files"], name: entry}})
     return pack({**files, name: text, "manifest.json": json.dumps(manifest).encode()})
 
 
@@ -140,7 +140,7 @@ def _change_files(files: Files) -> Iterator[tuple[str, Files]]:
     yield "without a manifest", {name: text for name, text in files.items() if name != "manifest.json"}
     yield "with a bomb for a file", {**files, "records/atoms.jsonl": b"\0" * 40_000_000}
     yield "with a bomb for a manifest", {**files, "manifest.json": b" " * 40_000_000 + files["manifest.json"]}
-    told = json.dumps
+    encode = json.dumps
     for name, changed in {
         "a hash that is wrong": {**manifest, "sha256": "0" * 64},
         "a version of tomorrow": reseal({**manifest, "version": VERSION + 1}),
@@ -150,7 +150,7 @@ def _change_files(files: Files) -> Iterator[tuple[str, Files]]:
         "sizes that are texts": reseal({**manifest, "files": dict.fromkeys(manifest["files"], "x")}),
         "an endless number": {**manifest, "version": 10**4_000},
     }.items():
-        yield f"with a manifest that has {name}", {**files, "manifest.json": told(changed).encode()}
+        yield f"with a manifest that has {name}", {**files, "manifest.json": encode(changed).encode()}
     yield (
         "with a manifest a thousand levels deep",
         {**files, "manifest.json": b'{"a":' * 100_000 + b"1" + b"}" * 100_000},

@@ -109,9 +109,9 @@ def with_atheris(seconds: float, seed: int) -> dict[str, FuzzResult]:
         with suppress(ProcessLookupError):
             os.killpg(program.pid, signal.SIGKILL)
         program.wait()
-    told = {line["parser"]: line for line in map(json.loads, filter(_is_json, out.splitlines()))}
+    reports = {line["parser"]: line for line in map(json.loads, filter(_is_json, out.splitlines()))}
     silent = FuzzResult(0, wrong=f"atheris printed no result: {err[-300:]}")
-    return {name: _to_result(told[name]) if name in told else silent for name in (each.name for each in PARSERS)}
+    return {name: _to_result(reports[name]) if name in reports else silent for name in (each.name for each in PARSERS)}
 
 
 def _is_json(line: str) -> bool:

@@ -130,11 +130,11 @@ class Program:
             lines = self._unread.split(b"\n")
             self._unread = lines.pop()
             for line in lines:
-                told = _json(line)
-                if not isinstance(told, dict) or told.get("jsonrpc") != "2.0":
+                message = _json(line)
+                if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
                     return f"what is no protocol: {line[:200]!r}"
-                if told.get("id") == id:
-                    return None if "result" in told else f"a request that is right was refused: {line[:200]!r}"
+                if message.get("id") == id:
+                    return None if "result" in message else f"a request that is right was refused: {line[:200]!r}"
             if not self._read(0.5) and self._process.poll() is not None:
                 return f"the program has ended with {self._process.returncode}"
         return "no answer"

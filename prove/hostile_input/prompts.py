@@ -227,16 +227,18 @@ def _slips(prompt: str) -> Iterator[str]:
 
 def _join_texts(request: ModelRequest) -> str:
     """Return all text of a request to a model."""
-    said = [block.model_dump() for message in request.messages for block in message.blocks]
-    return "".join([request.system or "", *_texts(said)])
+    blocks = [block.model_dump() for message in request.messages for block in message.blocks]
+    return "".join([request.system or "", *_texts(blocks)])
 
 
 def _reminders(request: ModelRequest) -> list[int]:
     """Return the number of reminder tags of the application in each message."""
     # The arguments of a call are left as the model has chosen them: they are read by a program.
-    said = ([block for block in message.blocks if not isinstance(block, ToolUseBlock)] for message in request.messages)
-    told = ("".join(_texts([block.model_dump() for block in blocks])) for blocks in said)
-    return [len(re.findall(r"<\s*/?\s*system[\s_-]?reminder", text, re.IGNORECASE)) for text in told]
+    spoken = (
+        [block for block in message.blocks if not isinstance(block, ToolUseBlock)] for message in request.messages
+    )
+    texts = ("".join(_texts([block.model_dump() for block in blocks])) for blocks in spoken)
+    return [len(re.findall(r"<\s*/?\s*system[\s_-]?reminder", text, re.IGNORECASE)) for text in texts]
 
 
 def _request_slips(name: str, request: ModelRequest, usual: ModelRequest) -> Iterator[str]:

@@ -58,9 +58,9 @@ class Command:
 
     def end(self) -> tuple[int, str, str]:
         """Wait for its end; return its exit code, output and error output."""
-        told, _ = self._process.communicate()
+        output, _ = self._process.communicate()
         self._trouble.seek(0)
-        return self._process.returncode, told.decode(), self._trouble.read()
+        return self._process.returncode, output.decode(), self._trouble.read()
 
     def close(self) -> None:
         self.kill()

@@ -42,9 +42,9 @@ def kill_an_import(url: str, folder: Path, user: str, dice: random.Random) -> bo
         _wait_for_file(running, file)
         time.sleep(dice.uniform(0, _LONGEST) * (time.monotonic() - began))
         running.kill()
-        code, told, trouble = running.end()
+        code, output, trouble = running.end()
     if code == 0:
-        noted.note_answer(number, {"new": sum(json.loads(told)["imported"].values())})
+        noted.note_answer(number, {"new": sum(json.loads(output)["imported"].values())})
     elif code != -signal.SIGKILL:
         if _IN_THE_WAY not in trouble:
             raise ProcessFailed(f"An import ended with {code}: {trouble}")

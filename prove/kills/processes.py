@@ -36,8 +36,8 @@ class Facts:
     name = "facts"
 
     def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
-        said = [each for each in messages if each.role == "user" and not each.read_only and TOKEN.match(each.text)]
-        return Extracted([Candidate(each.text, "said", "FACT", "user", (each.id,)) for each in said])
+        remarks = [each for each in messages if each.role == "user" and not each.read_only and TOKEN.match(each.text)]
+        return Extracted([Candidate(each.text, "said", "FACT", "user", (each.id,)) for each in remarks])
 
 
 def mirror_of(folder: Path) -> Path:
@@ -74,8 +74,8 @@ def _leave_remark(transaction: Transaction, run: longmind.JobRun) -> None:
 
 
 def _distill(run: longmind.JobRun) -> dict[str, str | None]:
-    told = run.job.payload
-    summary = run.context.events.distill_long_term(f"session:{told['session']}", summary_tag=told["token"])
+    payload = run.job.payload
+    summary = run.context.events.distill_long_term(f"session:{payload['session']}", summary_tag=payload["token"])
     return {"summary": summary.get("event_id")}
 
 

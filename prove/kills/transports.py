@@ -81,8 +81,8 @@ class Requests:
     def add_headers(self, **names: str | None) -> Requests:
         """Return requests over the same connection with further `X-Longmind-…` headers."""
         headed = copy(self)
-        said = {f"x-longmind-{name}": value for name, value in names.items() if value is not None}
-        headed._headers = {**self._headers, **said}
+        further = {f"x-longmind-{name}": value for name, value in names.items() if value is not None}
+        headed._headers = {**self._headers, **further}
         return headed
 
     def close(self) -> None:

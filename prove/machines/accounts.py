@@ -44,7 +44,7 @@ def faults(accounts: Accounts, happened: Iterable[str], answers: Mapping[str, st
     wrong += [f"{count} times: {name}" for name, count in counted.items() if count > 1]
     wrong += [f"invented: {name}" for name in counted if name not in accounts.asked]
     for name, stands in (answers or {}).items():
-        told = accounts.acknowledged.get(name)
-        if told is not None and told != stands:
-            wrong.append(f"misreported: {name}: {told!r} was answered, {stands!r} is stored")
+        answer = accounts.acknowledged.get(name)
+        if answer is not None and answer != stands:
+            wrong.append(f"misreported: {name}: {answer!r} was answered, {stands!r} is stored")
     return wrong

@@ -40,14 +40,14 @@ class Backlog:
         """Queue closed conversations: each has three jobs, for extraction, summary and vectors."""
         for _ in range(count):
             conversation = self.ctx.conversations.create_conversation("chat")
-            said = []
+            texts = []
             for turn in range(TURNS):
                 fact = f"Guest {conversation.id[-12:]} took room {turn}."
                 self.ctx.conversations.append_turn(conversation.id, user_content=fact, assistant={"content": "Noted."})
                 self.accounts.acknowledge(f"atom {fact}")
-                said += [fact, "Noted."]
+                texts += [fact, "Noted."]
             self.ctx.conversations.close_conversation(conversation.id)
-            self.accounts.acknowledge(f"summary {conversation.id}", "|".join(said))
+            self.accounts.acknowledge(f"summary {conversation.id}", "|".join(texts))
             self.ctx.jobs.enqueue(SUMMARISE, {"conversationId": conversation.id})
             self.ctx.jobs.enqueue(reindex_kind(HashEmbedder.model), {"spaceId": self.space.id})
             self.jobs += 3
@@ -68,10 +68,10 @@ class Backlog:
         self.ctx.conversations.close_conversation(conversation.id)
 
     def _queue_summary(self, number: int) -> None:
-        said = f"Matter {number} was {MARKS['summary']}."
+        text = f"Matter {number} was {MARKS['summary']}."
         conversation = self.ctx.conversations.create_conversation("minutes")
-        self.ctx.conversations.append_turn(conversation.id, user_content=said, assistant={"content": "Noted."})
-        self.accounts.acknowledge(f"summary {conversation.id}", f"{said}|Noted.")
+        self.ctx.conversations.append_turn(conversation.id, user_content=text, assistant={"content": "Noted."})
+        self.accounts.acknowledge(f"summary {conversation.id}", f"{text}|Noted.")
         self.ctx.jobs.enqueue(SUMMARISE, {"conversationId": conversation.id})
 
     def _queue_sleep(self, number: int) -> None:
@@ -80,18 +80,18 @@ class Backlog:
         ctx = self.engine.context(tenant_id="acme", app_id="prove", user_id=self.user, agent_id=agent)
         ctx.blocks.set_sleep_time(True, agent_id=agent)
         conversation = ctx.conversations.create_conversation("night")
-        said = [f"Visitor {number} {does} {MARKS['sleep']}." for does in ("reads", "plays the organ", "feeds geese")]
-        for line in said:
+        lines = [f"Visitor {number} {does} {MARKS['sleep']}." for does in ("reads", "plays the organ", "feeds geese")]
+        for line in lines:
             ctx.conversations.append_user_message(conversation.id, line)
         ctx.conversations.close_conversation(conversation.id)
-        self.accounts.acknowledge(f"block {agent}", "\n".join(said))
+        self.accounts.acknowledge(f"block {agent}", "\n".join(lines))
 
     def _queue_distillation(self, number: int) -> None:
         place = self.ctx.events.at(bucket=f"desk-{number}")
-        said = [f"Letter {number}.{letter} was {MARKS['distillation']}." for letter in range(TURNS)]
-        for text in said:
+        texts = [f"Letter {number}.{letter} was {MARKS['distillation']}." for letter in range(TURNS)]
+        for text in texts:
             place.record("note", text)
-        self.accounts.acknowledge(f"distillate {place.timeline()}", "|".join(f"[note] {text}" for text in said))
+        self.accounts.acknowledge(f"distillate {place.timeline()}", "|".join(f"[note] {text}" for text in texts))
         self.ctx.jobs.enqueue(LONG_TERM, {"scope_id": place.scope_id(), "use_llm": True})
 
     def _queue_vectors(self, number: int) -> None:

@@ -74,8 +74,8 @@ def _nodes(world: NetworkWorld) -> Check:
             asking.ask(world.lines[API[number % 2]], "POST", "/ai-conversations", {"namespace": "chat"}).body
             for number in range(10)
         ]
-        told = [asking.ask(world.lines[name], "GET", "/healthz").date for name in API]
-        apart = [parsedate_to_datetime(each).timestamp() - time.time() for each in told]
+        dates = [asking.ask(world.lines[name], "GET", "/healthz").date for name in API]
+        apart = [parsedate_to_datetime(each).timestamp() - time.time() for each in dates]
         listed = asking.ask(world.lines[API[0]], "GET", "/ai-conversations?limit=100").body["items"]
     order = [each["id"] for each in reversed(listed)] == [each["id"] for each in made]
     now = datetime.now(UTC)

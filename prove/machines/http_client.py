@@ -82,10 +82,10 @@ class HttpClient:
 
     def _listen(self) -> None:
         while True:
-            told = self._node.hear(3600)
-            if told is None:
+            message = self._node.hear(3600)
+            if message is None:
                 return
-            self._waiting.pop(told.pop("id")).set_result(NodeAnswer(**told))
+            self._waiting.pop(message.pop("id")).set_result(NodeAnswer(**message))
 
 
 @contextmanager

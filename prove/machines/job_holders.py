@@ -33,8 +33,8 @@ def wait_for_job(workers: dict[str, NetworkNode], backlog: Backlog, kind: str) -
         until = time.monotonic() + 10.0
         while time.monotonic() < until:
             for name, node in workers.items():
-                said = node.hear(0.01)
-                if said is not None and said["began"] == wanted:
+                message = node.hear(0.01)
+                if message is not None and message["began"] == wanted:
                     return name
     raise RuntimeError(f"nobody does jobs of the kind {kind}")
 

@@ -11,20 +11,20 @@ from typing import Any
 from benchmarks._http_load import Load, Request, run_load
 
 
-def choose_for(told: dict[str, str]) -> Any:
+def choose_for(client: dict[str, str]) -> Any:
     def choose(chance: random.Random) -> Request:
         if chance.random() < 0.7:
             query = {"query": f"coffee {chance.randrange(100)}", "limit": 10}
-            return "recall", f"/ai-memory/spaces/{told['space']}/recall/topic", query
-        said = {"content": f"Number {chance.randrange(10**6)}."}
-        return "append", f"/ai-conversations/{told['conversation']}/messages/user", said
+            return "recall", f"/ai-memory/spaces/{client['space']}/recall/topic", query
+        body = {"content": f"Number {chance.randrange(10**6)}."}
+        return "append", f"/ai-conversations/{client['conversation']}/messages/user", body
 
     return choose
 
 
 async def ask_all(order: dict[str, Any]) -> list[Load]:
     nodes = order["nodes"]
-    clients = [({"Authorization": f"Bearer {told['token']}"}, choose_for(told)) for told in order["clients"]]
+    clients = [({"Authorization": f"Bearer {each['token']}"}, choose_for(each)) for each in order["clients"]]
     shares = [run_load(node, clients[place :: len(nodes)], order["seconds"]) for place, node in enumerate(nodes)]
     return await asyncio.gather(*shares)
 

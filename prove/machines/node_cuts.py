@@ -172,10 +172,10 @@ def _database_cut(
         for number in range(4)
     ]
     [(written,)] = database.execute("SELECT count(*) FROM longmind.events WHERE idempotency_key LIKE 'db %'")
-    told = Counter(answer.status for answer in answers)
+    statuses = Counter(answer.status for answer in answers)
     slowest = max(answer.seconds for answer in answers)
     passed = (
-        set(told) == {503}
+        set(statuses) == {503}
         and all(answer.clean for answer in answers)
         and (alive, ready) == ([200, 200], [503, 503])
         and set(after) == {201}
@@ -183,7 +183,7 @@ def _database_cut(
         and slowest <= LONGEST
     )
     figures = {
-        "answers": {str(status): number for status, number in told.items()},
+        "answers": {str(status): number for status, number in statuses.items()},
         "slowest": f"{slowest:.1f} s",
         "healthz": alive,
         "readyz": ready,

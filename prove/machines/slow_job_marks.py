@@ -17,5 +17,5 @@ MARKS = {
 
 def find_mark(texts: Iterable[str], *kinds: str) -> str | None:
     """Return the first of these kinds that the texts slow down; None if there is none."""
-    said = list(texts)
-    return next((kind for kind in kinds if any(MARKS[kind] in text for text in said)), None)
+    remarks = list(texts)
+    return next((kind for kind in kinds if any(MARKS[kind] in text for text in remarks)), None)

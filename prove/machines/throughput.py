@@ -123,13 +123,13 @@ def _measure_requests(world: NetworkWorld, seconds: float) -> Check:
                 before = _processor_seconds(world, nodes)
                 watch = _Watch(database)
                 generator.tell({**order, "seconds": seconds})
-                told = _watch_clients(generator, watch, seconds)
+                report = _watch_clients(generator, watch, seconds)
             used = _processor_seconds(world, nodes) - before
             measured[count] = {
-                "per second": told["requests"] / told["elapsed"],
-                "processor ms": used / max(1, told["requests"]) * 1000,
+                "per second": report["requests"] / report["elapsed"],
+                "processor ms": used / max(1, report["requests"]) * 1000,
                 "lock waits": watch.share,
-                "refused": told["refused"],
+                "refused": report["refused"],
             }
     asked = [each["per second"] for each in measured.values()]
     refused = sum(each.pop("refused") for each in measured.values())
@@ -258,8 +258,8 @@ def _queue_extractions(engine: longmind.Engine, jobs: int) -> None:
         ctx = contexts[number % USERS]
         conversation = ctx.conversations.create_conversation("chat")
         for _ in range(4):
-            said = f"I like the {_words(chance)} in {chance.choice(WORDS)}. My sister works as a {_words(chance)}."
-            ctx.conversations.append_turn(conversation.id, user_content=said, assistant={"content": "Noted."})
+            text = f"I like the {_words(chance)} in {chance.choice(WORDS)}. My sister works as a {_words(chance)}."
+            ctx.conversations.append_turn(conversation.id, user_content=text, assistant={"content": "Noted."})
         ctx.conversations.close_conversation(conversation.id)
 
 

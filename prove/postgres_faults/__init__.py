@@ -91,12 +91,12 @@ def _make_claims(crew: Crew, node: PostgresNode, how: str) -> Iterator[Check]:
         *compare_orders(there),
         *compare_counts(report.operations, "count", counter),
     ]
-    told: Counter[str] = Counter(each.outcome for each in report.operations)
+    outcomes: Counter[str] = Counter(each.outcome for each in report.operations)
     repeated = sum(each.attempts > 1 for each in operations)
     yield _check(
         f"Every operation is there once, or was refused and is not there, or was said to be unknown ({how})",
         against,
-        {"operations": len(report.operations), **told, "repeated with their key": repeated, "jobs": len(jobs)},
+        {"operations": len(report.operations), **outcomes, "repeated with their key": repeated, "jobs": len(jobs)},
     )
     longest = sorted(each.seconds for each in report.operations)
     yield _check(

@@ -61,8 +61,8 @@ def compare_counts(operations: Iterable[CallerOperation], kind: str, found: int)
     """Compare a counter with the operations of a kind, each of which raises it by one."""
     counted = [each for each in operations if each.kind == kind]
     yield from (f"{each.mark} ended with {each.error}" for each in counted if each.outcome == "improper")
-    told = Counter(each.outcome for each in counted)
-    least, most = told["done"], told["done"] + told["unknown"] + told["improper"]
+    outcomes = Counter(each.outcome for each in counted)
+    least, most = outcomes["done"], outcomes["done"] + outcomes["unknown"] + outcomes["improper"]
     if not least <= found <= most:
         yield f"the counter of {kind} stands at {found}, and must be between {least} and {most}"
 
@@ -78,11 +78,11 @@ def compare_subscriber(
         yield f"the subscriber saw {len(twice)} changes twice, such as {twice[:3]}"
     if strange := set(heard) - {event_id for _, event_id in ledger}:
         yield f"the subscriber saw {len(strange)} changes that do not exist, such as {sorted(strange)[:3]}"
-    told = set(heard)
+    reported = set(heard)
     for each in operations:
         # A repeated operation may have been done by the first try, whose outcome was unknown.
         sure = each.outcome == "done" and each.attempts == 1 and each.mark in events
-        if sure and events[each.mark] not in told:
+        if sure and events[each.mark] not in reported:
             yield f"the subscriber missed {each.mark}"
 
 

@@ -43,12 +43,12 @@ def check_exhausted_pool(node: PostgresNode) -> Check:
             calls = [threads.submit(call, number) for number in range(_CALLERS)]
             time.sleep(2 * _WAIT)
             refused = [each.result() for each in calls if each.done()]
-        told = [each.result() for each in calls]
+        answers = [each.result() for each in calls]
         stored = {message.text for message in chat.get_messages(conversation, limit=100)}
         again = [call(number)[0] for number in range(_CALLERS, 2 * _CALLERS)]
     if len(refused) != _CALLERS - 2 or not all("in use" in message for message, _ in refused):
         against.append(f"{len(refused)} of {_CALLERS} were refused: {sorted({message for message, _ in refused})}")
-    if stored != {str(number) for number, (message, _) in enumerate(told) if not message}:
+    if stored != {str(number) for number, (message, _) in enumerate(answers) if not message}:
         against.append(f"what is stored is not what was acknowledged: {sorted(stored)}")
     if any(again):
         against.append(f"it does not go on afterwards: {again}")

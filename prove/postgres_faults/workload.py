@@ -263,8 +263,8 @@ def _post(port: int, stop: Path, conversation_id: str, name: str, journal: list[
             outcome = {201: "done", 200: "done", 503: "refused", 504: "unknown"}.get(status, "improper")  # type: ignore[assignment]
             longest = max(longest, time.monotonic() - began)
             time.sleep(_PAUSE)
-        told = f"{status} {answer.decode()[:300]}" if outcome == "improper" else f"{status}"
-        journal.append(CallerOperation("rest", mark, outcome, attempts, longest, told))
+        description = f"{status} {answer.decode()[:300]}" if outcome == "improper" else f"{status}"
+        journal.append(CallerOperation("rest", mark, outcome, attempts, longest, description))
 
 
 def _ask(

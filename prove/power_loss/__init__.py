@@ -142,12 +142,12 @@ def _run(plan: Plan, place: Path, recorder: Recorder, mode: Mode, rest: float) -
     )
     figures = {"disks": found.images, "different": len(found.different)}
     for claim in (each for each in CLAIMS if each not in recorder.blind):
-        told = claim if mode.durability == "full" or claim != TOLD_IS_THERE else "one of the earlier states is there"
+        stated = claim if mode.durability == "full" or claim != TOLD_IS_THERE else "one of the earlier states is there"
         wrong = found.wrong[claim]
         if not wrong and not found.images and claim != AS_TOLD:
-            yield skip_check(f"{name}: {told}", "the time was over before the first loss")
+            yield skip_check(f"{name}: {stated}", "the time was over before the first loss")
         else:
-            yield Check(f"{name}: {told}", passed=not wrong, figures=figures, detail="; ".join(wrong[:5]))
+            yield Check(f"{name}: {stated}", passed=not wrong, figures=figures, detail="; ".join(wrong[:5]))
 
 
 def differences(recording: FileRecording, folder: Path, part: str = "") -> list[str]:

@@ -70,12 +70,12 @@ class PowerAttack:
             point, wrong = Point(index, state, floor), list[str]()
             if isinstance(step, Announcement):
                 owed = copy.deepcopy(owed)
-                told = owed.hear(step.what)
+                announcement = owed.hear(step.what)
                 seen = {each.state for each in self.points[floor:]} | {before, state}
-                if told["at_once"] and len(seen) > 2:
-                    wrong.append(f"{told['name']} was seen in {len(seen) - 1} steps")
+                if announcement["at_once"] and len(seen) > 2:
+                    wrong.append(f"{announcement['name']} was seen in {len(seen) - 1} steps")
                 floor, before = len(self.points), state
-                point = Point(index, state, floor, told["name"])
+                point = Point(index, state, floor, announcement["name"])
                 wrong += self._check_acknowledged(disk, owed) if self.with_engine else []
             point.owed = owed
             self.points.append(point)

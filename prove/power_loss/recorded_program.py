@@ -22,16 +22,16 @@ NO_LAYER = "-"
 
 def main(notes: str, module: str, folder: str, *arguments: str) -> None:
     layer = None if notes == NO_LAYER else Layer(folder)
-    told = os.open(f"{folder}/{TOLD}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    announcements = os.open(f"{folder}/{TOLD}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def tell(what: str) -> None:
-        os.write(told, what.encode())
+        os.write(announcements, what.encode())
         if layer is not None:
             with layer.one_step:
                 layer.notes.tell(what)
 
     import_module(module).main(tell, folder, *arguments)
-    os.close(told)
+    os.close(announcements)
     if layer is not None:
         Path(notes).write_bytes(pickle.dumps(layer.notes.recording))
 

@@ -96,13 +96,13 @@ def _run(command: list[str]) -> None:
         start_new_session=True,
     )
     try:
-        said = _read_errors(program)
+        errors = _read_errors(program)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(program.pid, signal.SIGKILL)
         program.wait()
     if program.returncode:
-        raise CannotRecord(f"The program that was to be recorded failed:\n{said[-2000:]}")
+        raise CannotRecord(f"The program that was to be recorded failed:\n{errors[-2000:]}")
 
 
 def _read_errors(program: subprocess.Popen[str]) -> str:

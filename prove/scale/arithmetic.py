@@ -117,8 +117,8 @@ def _format_inputs(title: str, figures: Measured | Assumed) -> str:
 def _format_value(value: float, unit: str = "") -> str:
     if value >= 10**9:
         return f"{value / 10**9:,.0f} billion {unit}".strip()
-    said = f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2g}"
-    return f"{said} {unit}".strip()
+    text = f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2g}"
+    return f"{text} {unit}".strip()
 
 
 if __name__ == "__main__":

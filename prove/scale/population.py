@@ -102,11 +102,11 @@ def _record(context: longmind.Context, user: int) -> None:
 
 
 def _talk(context: longmind.Context, user: int) -> None:
-    said = iter(_sentences(user, 2 * TURNS))
+    sentences = iter(_sentences(user, 2 * TURNS))
     for number in range(CONVERSATIONS):
         conversation = context.conversations.create_conversation("daily", title=f"Conversation {number}").id
         for _ in range(TURNS // CONVERSATIONS):
-            context.conversations.append_turn(conversation, **turn(next(said), next(said)))
+            context.conversations.append_turn(conversation, **turn(next(sentences), next(sentences)))
 
 
 def _sentences(user: int, count: int) -> Iterable[str]:

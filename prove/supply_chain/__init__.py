@@ -29,11 +29,11 @@ def check_lock(folder: Path) -> Iterator[Check]:
         "every package is pinned with checksums, from no named place, for all that is asked for", wrong, figures
     )
     claim = "pip takes the whole lock by its checksums"
-    said = installation.resolve_lock(folder)
-    if said and (why := outside_audits.no_index(folder)):
+    refusal = installation.resolve_lock(folder)
+    if refusal and (why := outside_audits.no_index(folder)):
         yield skip_check(claim, f"no index answers here: {why}")
     else:
-        yield _check(claim, [said] if said else [])
+        yield _check(claim, [refusal] if refusal else [])
     found, counts = licences.count_licences(packages)
     claim = "every licence of a package that is installed here may be used together with Apache-2.0"
     yield _check(claim, licences.problems(found), counts)

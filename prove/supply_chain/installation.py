@@ -36,8 +36,8 @@ def try_wheel(wheel: Path, folder: Path, extra: str) -> list[str]:
     for arguments, expected in _steps(extra, home):
         done = _run(place, arguments, home)
         if done.returncode or not re.search(expected, done.stdout):
-            said = (done.stderr or done.stdout).strip()[-300:]
-            problems.append(f"{' '.join(arguments)[:60]} ended with {done.returncode}: {said}")
+            output = (done.stderr or done.stdout).strip()[-300:]
+            problems.append(f"{' '.join(arguments)[:60]} ended with {done.returncode}: {output}")
     return problems + _find_leftovers(place)
 
 

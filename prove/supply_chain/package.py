@@ -112,5 +112,5 @@ def _compare_names(packed: set[str], expected: set[str]) -> list[str]:
 
 
 def _find_machine_paths(texts: dict[str, bytes]) -> list[str]:
-    told = {name: _MACHINE.search(text) for name, text in texts.items()}
-    return [f"{name} names a folder of a machine: {found[0]!r}" for name, found in told.items() if found]
+    found_paths = {name: _MACHINE.search(text) for name, text in texts.items()}
+    return [f"{name} names a folder of a machine: {found[0]!r}" for name, found in found_paths.items() if found]

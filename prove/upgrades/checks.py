@@ -118,8 +118,8 @@ def find_unimported(engine: longmind.Engine, manifest: Manifest) -> Problems:
         for user, before in manifest["users"].items():
             if "export" in before:
                 person(other, "root", capabilities={"admin"}).admin.import_user_data(before["export"], user)
-                told = {part: value for part, value in before.items() if part not in ("export", "audited")}
-                problems += differences(told, look(_session(other, user)), f"{user}, imported")
+                expected = {part: value for part, value in before.items() if part not in ("export", "audited")}
+                problems += differences(expected, look(_session(other, user)), f"{user}, imported")
     return problems
 
 

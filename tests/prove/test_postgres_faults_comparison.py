@@ -89,7 +89,7 @@ def test_a_follower_that_misses_repeats_or_mixes_up_is_found(seen: list[tuple[in
 
 @pytest.mark.parametrize(
     ("heard", "said"),
-    [(["a"], "was not told of #turn:2#"), (["a", "b", "b"], "told twice"), (["a", "b", "x"], "that are not there")],
+    [(["a"], "subscriber missed #turn:2#"), (["a", "b", "b"], "changes twice"), (["a", "b", "x"], "that do not exist")],
 )
 def test_a_subscriber_that_misses_repeats_or_hears_of_what_is_not_there_is_found(heard: list[str], said: str) -> None:
     ledger = [(1, "a"), (2, "b"), (3, "of somebody else")]

@@ -48,10 +48,10 @@ def _apply_update(state: Register, operation: Operation) -> Register | Impossibl
     fits = content is None if expected is None else content is not None and instant == expected
     if not operation.known:
         return (new, None, version + 1) if fits else IMPOSSIBLE
-    outcome, told = operation.answer
+    outcome, reading = operation.answer
     if outcome == "conflict":
-        return IMPOSSIBLE if fits else _observe(state, told)
-    written, number = told
+        return IMPOSSIBLE if fits else _observe(state, reading)
+    written, number = reading
     if not fits or number != version + 1 or (instant is not None and written <= instant):
         return IMPOSSIBLE
     return (new, written, number)
@@ -63,10 +63,10 @@ def _apply_delete(state: Register, operation: Operation) -> Register | Impossibl
     fits = content is not None and (expected is None or instant == expected)
     if not operation.known or operation.answer == ("ok", None):
         return (None, instant, version + 1) if fits else IMPOSSIBLE
-    outcome, told = operation.answer
+    outcome, reading = operation.answer
     if outcome == "missing":
         return state if content is None else IMPOSSIBLE
-    return _observe(state, told) if content is not None and not fits else IMPOSSIBLE
+    return _observe(state, reading) if content is not None and not fits else IMPOSSIBLE
 
 
 class Blocks:

@@ -73,7 +73,7 @@ def _apply_question(
     state: Talk, operation: Operation, key: str | None, text: str, answers: list[str]
 ) -> Talk | Impossible:
     """Return the state after a user's message, new or replayed by its key, and after its answers."""
-    outcome, told = operation.answer if operation.known else ("unknown", None)
+    outcome, result = operation.answer if operation.known else ("unknown", None)
     used = state.find_key(key)
     if outcome == "mismatch":
         return state if used is not None and used.text != text else IMPOSSIBLE
@@ -83,18 +83,18 @@ def _apply_question(
     refused = state.closed and (used is None or operation.name != "say")
     if outcome == "closed" or refused:
         return state if outcome == "closed" and refused else IMPOSSIBLE
-    id = told[1] if told else None
+    id = result[1] if result else None
     if used is None:
         after, sequence, replayed = state.add_question(key, text, id), len(state.rows) + 1, False
     else:
         after, sequence, replayed = _learn_id(state, used, id), used.sequence, True
         if used.id is not None and id not in (None, used.id):
             return IMPOSSIBLE
-    if told and tuple(told[:3]) != (sequence, id, replayed):
+    if result and tuple(result[:3]) != (sequence, id, replayed):
         return IMPOSSIBLE
     for answer in answers:
         after = after.add_answer(sequence, answer)
-        if told and tuple(told[3:]) != (len(after.rows), after.attempts(sequence)):
+        if result and tuple(result[3:]) != (len(after.rows), after.attempts(sequence)):
             return IMPOSSIBLE
     return after
 
@@ -111,8 +111,8 @@ def _apply_answer(state: Talk, operation: Operation, key: str | None, text: str,
     if state.closed or (asked := _place_of(state, key, text)) is None:
         return IMPOSSIBLE
     after = state.add_answer(asked, answer)
-    told = (len(after.rows), after.attempts(asked))
-    return after if not operation.known or operation.answer == told else IMPOSSIBLE
+    expected = (len(after.rows), after.attempts(asked))
+    return after if not operation.known or operation.answer == expected else IMPOSSIBLE
 
 
 def _place_of(state: Talk, key: str | None, text: str) -> int | None:

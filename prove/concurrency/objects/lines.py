@@ -77,8 +77,8 @@ class BlockLines:
         wanted = {"block_type": "archival", "scope": "agent", "edit": f"{edit}_line", field: line}
 
         def act() -> list[Any]:
-            told = update.run(wanted)
-            done = _DONE.match(told)
-            return ["done", int(done[1]), to_micros(done[2])] if done else [told, 0, 0]
+            reply = update.run(wanted)
+            done = _DONE.match(reply)
+            return ["done", int(done[1]), to_micros(done[2])] if done else [reply, 0, 0]
 
         return player.client.do(f"lines {name}", edit, line, act)

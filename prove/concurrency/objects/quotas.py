@@ -39,8 +39,8 @@ class SessionModel:
         if operation.name == "search":
             return state if operation.answer == tuple(sorted(state.live)) else IMPOSSIBLE
         if operation.name == "brief":
-            told = (tuple(sorted(state.live)), len(state.live | state.hidden))
-            return state if operation.answer == told else IMPOSSIBLE
+            expected = (tuple(sorted(state.live)), len(state.live | state.hidden))
+            return state if operation.answer == expected else IMPOSSIBLE
         after, why_not = _apply(state, operation)
         if not operation.known:
             return IMPOSSIBLE if why_not else after

@@ -79,14 +79,14 @@ def _find_user_problems(history: History, possible: Sequence[Era], seen: Observa
 
 def _wrong_changes(engine: longmind.Engine, seen: Sequence[Observation]) -> Iterator[str]:
     """Check that a follower sees each message once, and nothing that does not exist."""
-    told: list[str] = []
+    reported: list[str] = []
     cursors = []
     for change in engine.follow():
         cursors.append(change.cursor)
         if change.kind == "message.appended":
-            told.append(change.event_id)
+            reported.append(change.event_id)
     there = [row.id for each in seen for rows in each.messages.values() for row in rows]
-    if sorted(told) != sorted(there):
-        yield f"{len(told)} messages were reported and {len(there)} exist"
+    if sorted(reported) != sorted(there):
+        yield f"{len(reported)} messages were reported and {len(there)} exist"
     if cursors != sorted(set(cursors)):
         yield "changes are told twice, or not in their order"

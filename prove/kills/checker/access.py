@@ -55,14 +55,14 @@ def _find_grant_time(asked: list[Entry]) -> str | None:
 
 def _wrong_telling(seen: Observation, there: set[Grant]) -> Iterator[str]:
     """Check that the ledger has each change once: grants and revocations alternate, and the last one holds."""
-    told: dict[Grant, list[str]] = defaultdict(list)
+    changes: dict[Grant, list[str]] = defaultdict(list)
     for event in seen.export["events"]:
         if event["kind"] in ("space.granted", "space.revoked"):
-            told[event["data"]["spaceId"], event["data"]["readerId"]].append(event["kind"])
-    for grant in told.keys() | there:
-        expected = ["space.granted", "space.revoked"] * len(told[grant])
-        if told[grant] != expected[: len(told[grant])] or (len(told[grant]) % 2 == 1) != (grant in there):
-            yield f"the ledger has {told[grant]} for grant {grant}, which is {'' if grant in there else 'not '}there"
+            changes[event["data"]["spaceId"], event["data"]["readerId"]].append(event["kind"])
+    for grant in changes.keys() | there:
+        expected = ["space.granted", "space.revoked"] * len(changes[grant])
+        if changes[grant] != expected[: len(changes[grant])] or (len(changes[grant]) % 2 == 1) != (grant in there):
+            yield f"the ledger has {changes[grant]} for grant {grant}, which is {'' if grant in there else 'not '}there"
 
 
 def _wrong_reading(seen: Observation, there: set[Grant]) -> Iterator[str]:

@@ -62,7 +62,7 @@ def wrong_messages(era: Era, seen: Observation) -> Iterator[str]:
 def _number(era: Era, row: Message) -> int | None:
     # A call of a tool and its result have no words, and are known by the id of the call.
     calls = [row.tool_use_id or "", *(getattr(block, "id", "") for block in row.content)]
-    marks = [mark for told in (row.text, *(call.replace("-", " ") for call in calls)) if (mark := mark_of(told))]
+    marks = [mark for text in (row.text, *(call.replace("-", " ") for call in calls)) if (mark := mark_of(text))]
     mark = marks[0] if marks else None
     return mark.number if mark is not None and era.may_be_there(mark.number) else None
 
@@ -126,16 +126,18 @@ def wrong_summaries(era: Era, seen: Observation) -> Iterator[str]:
     made: dict[str, list[int]] = defaultdict(list)
     for summary in seen.export["summaries"]:
         made[summary["conversationId"]].append(summary["untilSeq"])
-    told: dict[str, int] = defaultdict(int)
+    answered: dict[str, int] = defaultdict(int)
     for entry in era.select("summary"):
         if entry.answer:
-            told[entry.given["conversation_id"]] = max(told[entry.given["conversation_id"]], entry.answer["until"])
+            answered[entry.given["conversation_id"]] = max(
+                answered[entry.given["conversation_id"]], entry.answer["until"]
+            )
     for conversation in seen.conversations:
         until = conversation.rolling_summary_until_seq
         if until != max(made.pop(conversation.id, [0])):
             yield f"conversation {conversation.id} is summarised until {until}, and its versions say otherwise"
-        if not told[conversation.id] <= until <= conversation.message_count:
-            yield f"conversation {conversation.id} is summarised until {until}, not from {told[conversation.id]} on"
+        if not answered[conversation.id] <= until <= conversation.message_count:
+            yield f"conversation {conversation.id} is summarised until {until}, not from {answered[conversation.id]} on"
     if made:
         yield f"there are summaries of conversations that are not there: {sorted(made)}"
 

@@ -67,18 +67,18 @@ def _apply_entry(possible: set[str | None], entry: Entry) -> set[str | None]:
 
 def wrong_copies(copy: Copy) -> Iterator[str]:
     yield from _wrong_answers(copy)
-    told = copy.sections
-    nothing = not any(told.values())
+    sections = copy.sections
+    nothing = not any(sections.values())
     is_there = (
         None
         if nothing
-        else next((name for name in copy.possible if name and told == _read_sections(copy, name)), "torn")
+        else next((name for name in copy.possible if name and sections == _read_sections(copy, name)), "torn")
     )
     if is_there not in copy.possible:
         differing = [
             name
-            for name in told
-            if not nothing and all(told[name] != _read_sections(copy, each)[name] for each in _names(copy))
+            for name in sections
+            if not nothing and all(sections[name] != _read_sections(copy, each)[name] for each in _names(copy))
         ]
         yield f"of a copy there is {is_there} ({', '.join(differing)}), and it may be {sorted(map(str, copy.possible))}"
     elif is_there is not None:
@@ -135,7 +135,7 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def _plain_sections(document: dict[str, Any]) -> dict[str, Any]:
-    return {name: _remove_owner(told) for name, told in document.items() if name not in _NOT_BROUGHT}
+    return {name: _remove_owner(content) for name, content in document.items() if name not in _NOT_BROUGHT}
 
 
 def _remove_owner(told: Any) -> Any:

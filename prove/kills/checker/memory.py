@@ -63,10 +63,10 @@ def _wrong_deletion(mark: Mark, deleted: State | None, found: int) -> Iterator[s
 
 def _wrong_ids(entry: Entry, mark: Mark, found: list[Atom]) -> Iterator[str]:
     answer = entry.answer or {}
-    told = {id for id, _ in answer["atoms"]} if "atoms" in answer else {answer["id"]}
+    answered_ids = {id for id, _ in answer["atoms"]} if "atoms" in answer else {answer["id"]}
     for atom in found:
         # The tools name an entry by an id of another form with the same digits.
-        if not any(_digits(id) == _digits(atom.id) for id in told):
+        if not any(_digits(id) == _digits(atom.id) for id in answered_ids):
             yield f"{mark} has another id than was answered"
 
 

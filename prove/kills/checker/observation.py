@@ -65,8 +65,8 @@ class Observation:
 
     def records(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table that belong to the user."""
-        told = self.export["records"].get(table, {"columns": [], "rows": []})
-        return [dict(zip(told["columns"], row, strict=True)) for row in told["rows"]]
+        records = self.export["records"].get(table, {"columns": [], "rows": []})
+        return [dict(zip(records["columns"], row, strict=True)) for row in records["rows"]]
 
     def recall_ids(self, space_id: str, number: int) -> dict[str, set[str]]:
         """Return the ids that recall finds for an operation's token, in both ways, of texts that begin with it."""

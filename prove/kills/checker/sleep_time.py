@@ -35,13 +35,13 @@ def wrong_sleep(era: Era, seen: Observation) -> Iterator[str]:
             yield f"conversation {entry.answer['id']} was begun with {SLEEPER}, and is not theirs"
     blocks = [each for each in seen.export["blocks"] if each["agent_id"] == SLEEPER]
     lines = Counter(line for block in blocks for line in _lines(block["content"]))
-    said = {row.text for id in sleeping for row in seen.messages.get(id, ()) if row.role == "user"}
+    remarks = {row.text for id in sleeping for row in seen.messages.get(id, ()) if row.role == "user"}
     if twice := sorted(line for line, times in lines.items() if times > 1):
         yield f"blocks have taken in twice: {twice}"
-    if unknown := sorted(lines.keys() - said):
+    if unknown := sorted(lines.keys() - remarks):
         yield f"blocks have taken in what nobody has said: {unknown}"
     yield from _wrong_marks(
-        era, sleeping, said - lines.keys(), max((len(each["content"]) for each in blocks), default=0)
+        era, sleeping, remarks - lines.keys(), max((len(each["content"]) for each in blocks), default=0)
     )
     for block in blocks:
         yield from _wrong_revisions(block)

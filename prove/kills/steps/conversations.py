@@ -32,8 +32,8 @@ def _plan_said(ask: Ask, known: Known, by: StepContext) -> Given:
 
 
 def _message(ask: Ask, given: Given, token: str) -> Given:
-    said = {"conversation_id": given["conversation_id"], "content": given["text"]}
-    return {"ids": [ask("conversations.append_user_message", **said, idempotency_key=given["key"]).id]}
+    arguments = {"conversation_id": given["conversation_id"], "content": given["text"]}
+    return {"ids": [ask("conversations.append_user_message", **arguments, idempotency_key=given["key"]).id]}
 
 
 def _answer(ask: Ask, given: Given, token: str) -> Given:

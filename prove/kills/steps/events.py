@@ -72,8 +72,8 @@ def _archive(ask: Ask, given: Given, token: str) -> Given:
 
 def _erase(ask: Ask, given: Given, token: str) -> Given:
     erased = ask("admin.delete_user_data", confirm=True)
-    told = plain(erased)
-    receipt, physical = plain(told["receipt"]), plain(told["physical"])
+    report = plain(erased)
+    receipt, physical = plain(report["receipt"]), plain(report["physical"])
     return {"receipt": {name: receipt[name] for name in ("id", "hash", "seq")}, "gone": physical["done"]}
 
 
