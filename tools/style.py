@@ -114,6 +114,13 @@ class Module:
         return found
 
     @cached_property
+    def notes(self) -> list[tuple[int, str]]:
+        """The texts under constants and fields, which say what these hold."""
+        docstrings = {line for line, _, _ in self.docstrings}
+        stated = (node for node in ast.walk(self.tree) if isinstance(node, ast.Expr) and node.lineno not in docstrings)
+        return [text for node in stated if isinstance(node.value, ast.Constant) for text in _find_texts(node)]
+
+    @cached_property
     def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
         return [node for node in nodes if not node.name.startswith("__") and not _is_property(node)]
@@ -128,13 +135,13 @@ class Module:
         found = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                found += _texts_in(node.exc)
+                found += _find_texts(node.exc)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 owner = node.func.value
                 if isinstance(owner, ast.Name) and owner.id in ("_log", "log", "logger", "logging"):
-                    found += _texts_in(node)
+                    found += _find_texts(node)
             elif isinstance(node, ast.keyword) and node.arg in ("help", "hint", "message"):
-                found += _texts_in(node.value)
+                found += _find_texts(node.value)
         return found
 
 
@@ -143,7 +150,7 @@ def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(name in ("property", "cached_property", "setter", "overload", "contextmanager") for name in names)
 
 
-def _texts_in(node: ast.AST) -> list[tuple[int, str]]:
+def _find_texts(node: ast.AST) -> list[tuple[int, str]]:
     constants = (each for each in ast.walk(node) if isinstance(each, ast.Constant))
     return [(each.lineno, each.value) for each in constants if isinstance(each.value, str)]
 
@@ -206,12 +213,12 @@ def find_repeated_classes(modules: Iterable[Module]) -> Iterator[Finding]:
 
 def find_weak_prose(modules: Iterable[Module]) -> Iterator[Finding]:
     for module in modules:
-        for line, _, text in module.docstrings:
+        stated = [(line, text) for line, _, text in module.docstrings] + module.notes
+        for line, text in stated:
             if opens_weakly(text):
                 opening = " ".join(text.split()[:4])
                 yield Finding(module.path, line, f"docstring opens with '{opening} …'; use an imperative or a noun")
-        prose = [(line, text) for line, _, text in module.docstrings] + module.comments + module.messages
-        for line, text in prose:
+        for line, text in stated + module.comments + module.messages:
             for match in FOREIGN_WORDS.finditer(text):
                 yield Finding(module.path, line, f"'{match[0]}' has a plainer word")
 

@@ -100,7 +100,7 @@ class Unauthenticated(LongmindError):
     def __init__(self, message: str | None = None, *, hint: str | None = None, given: bool = True) -> None:
         super().__init__(message, hint=hint)
         self.given = given
-        """Whether a credential was sent; a server describes what is wrong only with one that was."""
+        """True if a credential was sent; a server describes what is wrong only with one that was."""
 
 
 class Forbidden(LongmindError):

@@ -89,7 +89,7 @@ class Settings:
     extraction_spend_cap_dollars: float = 0.0
     """Monthly cost of the model extractor per app of a tenant, beyond which rules take over; 0 is no cap."""
     extraction_spend_cap_tokens: int = 0
-    """That cap in tokens, in and out together, for models of unknown price; 0 is no cap."""
+    """The cap in tokens, in and out together, for models of unknown price; 0 is no cap."""
     models_folder: str = ""
     """The folder of local model files; empty means `.longmind/models` in the home folder."""
     cache_megabytes: float = 256.0

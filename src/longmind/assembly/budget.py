@@ -28,7 +28,7 @@ class FittedPrompt:
     dropped: dict[str, tuple[Piece, ...]]
     """The dropped pieces by section, the last one dropped first."""
     shortened: bool
-    """Whether a text was cut or left out."""
+    """True if a text was cut or left out."""
 
 
 def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callable[[Piece], int]) -> FittedPrompt:

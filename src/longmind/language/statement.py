@@ -96,7 +96,7 @@ class Statement:
     names: frozenset[str]
     """Words of the topic that are written like names."""
     written_words: frozenset[str]
-    """All words in lower case, not stemmed."""
+    """Words in lower case, not stemmed."""
     stems: frozenset[str]
     """Stems of all words except values and stop words."""
     main: Clause

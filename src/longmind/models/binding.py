@@ -28,7 +28,7 @@ class ExtractionPolicy(Value):
     """The version of the extractor's instructions. A new one applies to later extractions."""
     on_conversation_closed: StrictBool = True
     windowed: StrictBool = False
-    """Whether to extract an open conversation too, after every `window_turns` answered turns."""
+    """True to extract an open conversation too, after every `window_turns` answered turns."""
     window_turns: int = Field(default=0, strict=True)
 
 

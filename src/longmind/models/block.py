@@ -62,7 +62,7 @@ class BlockRevision(BlockValue):
     """The time at which it was written."""
     replaced_at: str
     shrunk: bool
-    """Whether a model or sleep-time memory then kept less than half of it: the revision to check after a mishap."""
+    """True if a model or sleep-time memory then kept less than half of it: the revision to check after a mishap."""
 
 
 class BlockLine(BlockValue):
@@ -70,7 +70,7 @@ class BlockLine(BlockValue):
 
     content: str
     score: float
-    """From 0 to 1, growing with `raw_score`."""
+    """A number from 0 to 1 that grows with `raw_score`."""
     raw_score: float
     block_type: BlockType
     scope: BlockScope

@@ -46,4 +46,4 @@ class RollingSummary(Value):
     rolling_summary_until_seq: int
     """The last message that is covered, always the end of a turn."""
     error: str | None = None
-    """Why the refresh `failed`; the summary is then unchanged."""
+    """The reason why the refresh `failed`; the summary is then unchanged."""

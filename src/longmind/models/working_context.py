@@ -27,7 +27,7 @@ class LeftOut(Value):
     always_on: list[str]
     """The ids of always-on atoms, the most important first."""
     summary_shortened: bool
-    """Whether the rolling summary was cut short, or did not fit at all."""
+    """True if the rolling summary was cut short, or did not fit at all."""
     user_memory: int = 0
     """The number of lines of memory blocks, the last ones."""
 

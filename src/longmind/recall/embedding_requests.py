@@ -49,7 +49,7 @@ class EmbeddingRequest(NamedTuple):
     stamp: str
     """The model and dimension of the vectors; embedders of one name can have different dimensions."""
     changes: bool = False
-    """Whether the vectors replace those of another embedder, rather than add missing ones."""
+    """True if the vectors replace those of another embedder, rather than add missing ones."""
 
     @property
     def key(self) -> str:

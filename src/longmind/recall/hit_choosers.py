@@ -131,7 +131,7 @@ class AtomRank(NamedTuple):
 
     reasons: list[str]
     rank: int | None
-    """From 1; None where the atom is no hit."""
+    """A number from 1; None where the atom is no hit."""
     explanation: Explanation
 
 

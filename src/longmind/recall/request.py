@@ -25,14 +25,14 @@ class Filters(NamedTuple):
     known_at: int | None = None
     include_superseded: bool = False
     include_ended: bool = False
-    """Whether facts that ended without a successor may be found too."""
+    """True if facts that ended without a successor may be found too."""
     window: tuple[int | None, int | None] = (None, None)
     positions: tuple[int, ...] | None = None
     """The only positions that may be found: those of the atoms that mention an entity."""
     without: tuple[int, ...] = ()
     """Positions that may not be found, since their atoms are shown already."""
     begun: bool = False
-    """Whether atoms must have begun; plans and events may lie ahead."""
+    """True if atoms must have begun; plans and events may lie ahead."""
 
     @property
     def as_of(self) -> int:

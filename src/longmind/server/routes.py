@@ -36,11 +36,11 @@ class HttpMapping:
     whole_body: str | None = None
     """The parameter that the whole body stands for; by default the body is an object of parameters."""
     bare: bool = False
-    """Whether a list is returned as a JSON array instead of an object with `items`."""
+    """True if a list is returned as a JSON array instead of an object with `items`."""
     tool: str | None = None
     """The memory tool that receives the whole body, as a model would call it."""
     of_block: bool = False
-    """Whether the path names one block: agent and scope are in the query, and If-Match may guard it."""
+    """True if the path names one block: agent and scope are in the query, and If-Match may guard it."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Database(Protocol):
 
     engine: EngineName
     is_remote: bool
-    """Whether answers come over a network, so that it pays to do something else while waiting for one."""
+    """True if answers come over a network, so that it pays to do something else while waiting for one."""
     write_health: WriteHealth
     """Reports whether writes fail for want of room or rights."""
 

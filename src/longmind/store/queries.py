@@ -52,7 +52,7 @@ class NamedQuery:
     name: str
     text: str
     system: bool
-    """Whether it is meant to see all scopes, for work of the engine itself."""
+    """True if it is meant to see all scopes, for work of the engine itself."""
     names: tuple[str, ...] = ()
     """The names of its parameters, in the order in which they first appear."""
 

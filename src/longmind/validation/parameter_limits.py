@@ -38,7 +38,7 @@ class TextLimits:
 
     most: int | None = None
     blank: bool = True
-    """Whether it may be empty or consist of white space alone."""
+    """True if it may be empty or consist of white space alone."""
     length_is_published: bool = True
 
     def check(self, name: str, value: object) -> str:

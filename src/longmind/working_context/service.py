@@ -62,7 +62,7 @@ class _ConversationState:
     until_seq: int
     turns: list[Turn]
     own_space: bool
-    """Whether the space is the user's own; if not, it may be shared with the user."""
+    """True if the space is the user's own; if not, it may be shared with the user."""
 
 
 class WorkingContexts:

@@ -32,7 +32,7 @@ class DatedText:
     text: str
     today: date
     is_question: bool = False
-    """Whether the text asks a memory: its dates lie in the past, and each is one time, even next to "usually"."""
+    """True if the text asks a memory: its dates lie in the past, and each is one time, even next to "usually"."""
 
     def find_direction(self, found: re.Match[str]) -> Direction | None:
         """Return the direction of the verbs around a match: the past in a question, None if no verb shows it."""

@@ -23,7 +23,7 @@ class Distance(NamedTuple):
     unit: str
     """The singular, such as `week`."""
     is_period: bool
-    """Whether the words name a stretch of time, as "last week" does, rather than count to one, as "a week ago" does."""
+    """True if the words name a stretch of time, as "last week" does, rather than count to one, as "a week ago" does."""
 
 
 @dataclass(frozen=True)

@@ -391,7 +391,7 @@ class _TermOccurrences(NamedTuple):
     """The term in the upper half, and the place of its atom in the lower."""
     amounts: NDArray[np.float64]
     own: bool
-    """Whether the words are of the texts themselves."""
+    """True if the words are of the texts themselves."""
 
     @classmethod
     def from_arrays(cls, terms: Array, places: Array, amounts: Array, *, own: bool) -> _TermOccurrences:

@@ -33,7 +33,7 @@ class SpaceState(NamedTuple):
 
     revision: int
     filled: bool
-    """Whether the space has any atom."""
+    """True if the space has any atom."""
     model: str | None
     lacks_vectors: bool
     speakers: list[str]
@@ -61,11 +61,11 @@ class SpaceIndex(TextIndex):
         super().__init__()
         self.revision = -1
         self.quiet = False
-        """Whether the last look at the database found no change."""
+        """True if the last look at the database found no change."""
         self.history: object = None
         self.columns_until = 0
         self.lacks_vectors = False
-        """Whether an atom lacks a vector of the space's model, as one from an engine with another embedder does."""
+        """True if an atom lacks a vector of the space's model, as one from an engine with another embedder does."""
         self.ids = Column("S37", b"")
         """The last tie-breaker. Positions do not decide, since imports and batches bring ids in any order."""
         self.kind = Column(np.uint8)

@@ -79,10 +79,10 @@ class AtomQuery(NamedTuple):
     usual: tuple[float, float] | None
     """The usual mean and deviation of the likeness of unrelated texts with this embedder, if known."""
     by_meaning: bool
-    """Whether there is an embedder, so that every atom is more or less alike and matches, even while its vector is
+    """True if there is an embedder, so that every atom is more or less alike and matches, even while its vector is
     still being made."""
     overlap_only: bool
-    """Whether the host has chosen no embedder, so that similarity is the share of shared words."""
+    """True if the host has chosen no embedder, so that similarity is the share of shared words."""
     mentioned: Mapping[str, tuple[int, ...]]
     """By entity that the query names, the positions of the atoms that mention it."""
     known_at: int | None = None

@@ -41,7 +41,7 @@ _SCOPE_HEADERS_BY_NAME = {
 }
 """The parts of a scope that a request may add, with their headers."""
 SCOPE_HEADERS = ("x-longmind-user", *_SCOPE_HEADERS_BY_NAME.values())
-"""All headers that are part of the scope, for the CORS configuration."""
+"""The headers that are part of the scope, for the CORS configuration."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class RequestIds:
     parent_id: str | None = None
     """The span of the client that the request belongs to."""
     sampled: bool = True
-    """Whether the client records that span."""
+    """True if the client records that span."""
 
 
 current_request_ids: ContextVar[RequestIds | None] = ContextVar("longmind_request_ids", default=None)

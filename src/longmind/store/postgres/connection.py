@@ -44,7 +44,7 @@ class ScopedConnection(StatementConnection):
     idle_limit = 0
     """Milliseconds that the server lets this process stand still while it holds a lock; 0 is no limit."""
     has_no_time_limit = False
-    """Whether statements of this transaction may take far longer, such as deleting a million rows."""
+    """True if statements of this transaction may take far longer, such as deleting a million rows."""
     made_at = 0.0
     """Start of its connecting: it may not know of anything that became of the server after that."""
     server_started = ""

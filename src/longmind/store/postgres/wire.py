@@ -74,7 +74,7 @@ class StatementAnswer:
         self._connection = connection
         self.rows: list[Row] | None = None
         self.asked_for = False
-        """Whether a flush request was sent for it: in a pipeline the server keeps its answers until then."""
+        """True if a flush request was sent for it: in a pipeline the server keeps its answers until then."""
 
     def all(self) -> list[Row]:
         """Return all rows, waiting for them if need be; raise the error of the statement."""
@@ -103,9 +103,9 @@ class StatementConnection(psycopg.Connection[Row]):
         self._answers_due: deque[StatementAnswer] = deque()
         self._poller: select.poll | None = None
         self._awake = True
-        """Whether to poll for the next answer without sleeping."""
+        """True to poll for the next answer without sleeping."""
         self.doubtful = False
-        """Whether the server may lack statements that this end believes to be prepared."""
+        """True if the server may lack statements that this end believes to be prepared."""
 
     def run_statement(self, text: str, values: Sequence[Any] = ()) -> StatementAnswer:
         """Send a statement with numbered parameters; outside of a pipeline, wait for its answer."""

@@ -33,7 +33,7 @@ class ClosedConversation:
 
     conversation: Conversation
     bound: bool
-    """Whether a binding extracts conversations of its namespace when they are closed."""
+    """True if a binding extracts conversations of its namespace when they are closed."""
     settles_at: Micros | None
     """The time when sleep-time memory would have read it; None where that is off."""
 

@@ -64,7 +64,7 @@ class MessagePlace:
     unsummarised: int
     """Turns that have begun since the last rolling summary."""
     counted: bool
-    """Whether a binding counts the turns of the conversation."""
+    """True if a binding counts the turns of the conversation."""
     settles_at: Micros | None
     """The time when sleep-time memory reads it if nothing more is said; None where that is off."""
 

@@ -36,7 +36,7 @@ class Unsummarised:
     until: int
     """The end of the last finished turn; the end of the standing summary if there is no later one."""
     from_start: bool
-    """Whether the conversation is summarised from its start: a covered turn was answered again since."""
+    """True if the conversation is summarised from its start: a covered turn was answered again since."""
     messages: Sequence[Message]
     """The messages to summarise: those not covered yet, or all. Hidden ones and earlier answers are left out."""
 
