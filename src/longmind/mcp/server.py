@@ -44,6 +44,7 @@ def make_server(context_of: ContextOf, space: str | None = None) -> Server[Any]:
         return types.ListToolsResult(tools=[each.tool for each in build_tools(context_of(request), space).values()])
 
     async def call_tool(request: McpRequest, params: types.CallToolRequestParams) -> types.CallToolResult:
+        # Built per call: the tools belong to the user of this request.
         tools = build_tools(context_of(request), space)
         tool = tools.get(params.name)
         if tool is None:

@@ -53,7 +53,7 @@ class Question(NamedTuple):
     """The question without the names of speakers, which `speakers` accounts for."""
     terms: tuple[int, ...]
     speakers: dict[str, float] | None
-    """The weight of each speaker who is asked about, from 0 to 1; None if nobody in particular is."""
+    """The weights, from 0 to 1, of the speakers in question; None if there is nobody in particular."""
     dates: tuple[Interval, ...]
 
 

@@ -37,7 +37,7 @@ class Ending:
     owner: str
     """The person it belonged to, in lower case."""
     moved_to: str = ""
-    """The new time or place of an appointment; empty for a person who has moved."""
+    """The new time or place of an appointment; empty for a person that moved."""
 
 
 # "Anna says: …", as the extractor begins a text that does not name its speaker.

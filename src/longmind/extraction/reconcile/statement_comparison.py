@@ -33,7 +33,7 @@ _SAME = 0.8
 _CHANGED = 0.6
 """The share from which they are about one thing."""
 _LIKELY_CHANGED = 0.4
-"""That share where the speaker says that something changed."""
+"""A lower share, for statements whose speaker says that something changed."""
 _SIMILAR = 0.92
 """The cosine from which texts are alike."""
 _FEWEST_SHARED = 2

@@ -193,7 +193,7 @@ class SqliteWriter:
         self._stopping = False
         self._thread: threading.Thread | None = None
         self.resting = threading.Lock()
-        """Held while a transaction is open. Whoever else acquires it keeps the writer from beginning one."""
+        """Held while a transaction is open. Another thread that acquires it keeps the writer from beginning one."""
         self.connection: apsw.Connection | None = None
 
     @property
