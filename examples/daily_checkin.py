@@ -53,7 +53,7 @@ def check_in_twice(engine: longmind.Engine, ctx: longmind.Context, model: str | 
     words = "When should we meet, and who runs with me?"
     context, reply = daily_check_in(ctx, model, words)
     print(f"--- another day ---\n\nAda: {words}\nAssistant: {reply}\n")
-    print("What the model was given to remember, and where it was said:")
+    print("Facts in the prompt, each with its source:")
     # What is said again in another check-in has its evidence in both.
     said = {
         message.id: f"message {message.sequence} of {conversation.id}"
@@ -86,7 +86,7 @@ def daily_check_in(ctx: longmind.Context, model: str | LanguageModel, user_messa
         conversation.id, model=model, user_text=user_message, options={"system_prompt": context.context_block}
     )
     if outcome.status == "error":
-        raise SystemExit(f"The model gave no answer: {outcome.error}")
+        raise SystemExit(f"The model returned no answer: {outcome.error}")
     return context, "\n".join(message.text for message in outcome.appended_messages if message.role == "assistant")
 
 

@@ -1,4 +1,4 @@
-"""Two ways to hear of changes: a subscriber in this process, and a follower that goes on where it stopped."""
+"""Two ways to receive changes: a subscriber in this process, and a follower that continues where it stopped."""
 
 import longmind
 
@@ -6,19 +6,19 @@ with longmind.open("sqlite:///:memory:") as engine:
     ctx = engine.context(tenant_id="acme", app_id="follow-changes", user_id="ada")
     conversation = ctx.conversations.create_conversation("support-chat")
 
-    stop = engine.subscribe(lambda change: print(f"told at once:  {change.kind}"), kinds=["conversation.closed"])
+    stop = engine.subscribe(lambda change: print(f"subscriber:    {change.kind}"), kinds=["conversation.closed"])
     ctx.conversations.append_turn(
         conversation.id, user_content="Where is my refund?", assistant={"content": "On its way."}
     )
     ctx.conversations.close_conversation(conversation.id)
     stop()
 
-    # A follower keeps the cursor of the last change it has dealt with; a file or a table of its own will do.
+    # A follower stores the cursor of the last change that it handled, for example in a file.
     cursor = None
     for change in engine.follow(cursor):
-        print(f"followed:      {change.cursor}  {change.kind}  {change.data}")
+        print(f"follower:      {change.cursor}  {change.kind}  {change.data}")
         cursor = change.cursor
 
     ctx.conversations.create_conversation("daily-checkin")
     for change in engine.follow(cursor):
-        print(f"and later:     {change.cursor}  {change.kind}  {change.data}")
+        print(f"after a break: {change.cursor}  {change.kind}  {change.data}")

@@ -16,4 +16,4 @@ with longmind.open() as engine:  # LONGMIND_URL, or else a file in the home fold
         user_content="I prefer meetings on Tuesday mornings.",
         assistant={"content": "Noted.", "model": "your-model"},
     )
-    print(f"Said for the next run: {turn.user_message.text}")
+    print(f"Stored for the next run: {turn.user_message.text}")

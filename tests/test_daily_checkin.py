@@ -26,7 +26,7 @@ def test_a_second_conversation_knows_what_the_first_one_established_and_where(da
     first, second = check_in("--url", database_url).split("--- another day ---")
 
     assert "I remember" not in first
-    answer, cited = second.split("What the model was given to remember")
+    answer, cited = second.split("Facts in the prompt")
     for fact in LEARNED:
         assert fact in answer
         assert re.search(rf"- {re.escape(fact)}.* \[message [13] of conv_", cited)
@@ -37,7 +37,7 @@ def test_the_script_may_be_run_again_on_the_same_database(database_url: str) -> 
     check_in("--url", database_url)
     again = check_in("--url", database_url)
 
-    cited = again.split("What the model was given to remember")[1]
+    cited = again.split("Facts in the prompt")[1]
     assert re.search(
         r"- User prefers meetings on Tuesday mornings\. \[message 1 of (conv_\w+), message 3 of (?!\1)conv_", cited
     )

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 _PASSED = "[ok]"
-_FAILED = "[NOT SO]"
+_FAILED = "[FAILED]"
 
 
 class Stage:

@@ -97,7 +97,7 @@ def learn(story: Story, ada: Context, space_id: str) -> None:
         ("I prefer meetings on Tuesday mornings. My sister Anna plays the cello.", "Noted."),
     )
     atoms = ada.memory.list_atoms(space_id)
-    story.stage.note("\nLearned without a language model, each with the message it comes from:")
+    story.stage.note("\nLongmind learned, without a language model, and cites each message:")
     for atom in reversed(atoms):
         story.stage.note(f"- {atom.text}", f"{atom.category.kind}, message {_format_sources(ada, atom)}")
     story.stage.check("four facts were learned", len(atoms) == 4)
@@ -136,7 +136,7 @@ def recall(story: Story, ada: Context, space_id: str) -> None:
 
 def ask_about_the_past(story: Story, ada: Context, space_id: str) -> None:
     """Recall what was true, and what was known, at earlier times."""
-    story.stage.scene("What was true last month, and what was known last week?")
+    story.stage.scene("Facts that were true last month, and facts that were known last week.")
 
     def first(**when: str) -> str:
         hits = ada.memory.recall_by_topic(space_id, WHERE, limit=1, **when).hits  # type: ignore[arg-type]
@@ -147,9 +147,9 @@ def ask_about_the_past(story: Story, ada: Context, space_id: str) -> None:
         first(valid_at=story.format_past(5)),
         first(known_at=story.format_past(5)),
     )
-    story.stage.check(f"30 days ago it was true that: {last_month}", "Graz" in last_month)
-    story.stage.check(f"5 days ago it was true that: {last_week}", "Vienna" in last_week)
-    story.stage.check(f"5 days ago it was known that: {known}", "Graz" in known)
+    story.stage.check(f"true 30 days ago: {last_month}", "Graz" in last_month)
+    story.stage.check(f"true 5 days ago: {last_week}", "Vienna" in last_week)
+    story.stage.check(f"known 5 days ago: {known}", "Graz" in known)
 
 
 def prompt(story: Story, ada: Context, space_id: str) -> None:
@@ -189,7 +189,7 @@ def erase(story: Story, ada: Context) -> None:
     is_empty = not ada.conversations.list_conversations() and not ada.memory.list_memory_spaces()
     story.stage.check("no conversation and no memory is left", is_empty)
     if story.file is not None:
-        claim = f"{', '.join(before)} were in the raw bytes of the database, and none of them is now"
+        claim = f"{', '.join(before)} were in the raw bytes of the database, and are gone now"
         story.stage.check(claim, before == list(_WORDS) and find_words(story.file) == [])
 
 
