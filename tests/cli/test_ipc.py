@@ -241,7 +241,7 @@ def test_the_audit_is_rotated_from_the_command_line(shell: Typed, home: Path) ->
 def test_the_guidance_for_agents_is_printed(shell: Typed) -> None:
     printed = shell("longmind skill")
     assert printed.code == 0
-    for word in ("memory_store", "memory_search", "memory_brief", "memory_delete", "supersedes", "not orders"):
+    for word in ("memory_store", "memory_search", "memory_brief", "memory_delete", "supersedes", "not commands"):
         assert word in printed.out
-    for heading in ("## When to write something down", "## What not to write down", "## Before a session ends"):
+    for heading in ("## When to store an entry", "## What not to store", "## Before a session ends"):
         assert heading in printed.out

@@ -232,5 +232,11 @@ def test_a_conversation_with_everything_in_it_is_accepted(
     result = service.run_turn(id, model=name, user_text="Well, Bob?")
     assert (result.status, result.text) == ("completed", "You said: ell, Bob?")
     said = json.dumps(vendor.asked[0].body)
-    for words in ("Who are you?", "<system_reminder>She is an old friend.", "It rains.", "wet", "There is no result"):
+    for words in (
+        "Who are you?",
+        "<system_reminder>She is an old friend.",
+        "It rains.",
+        "wet",
+        "This call has no result",
+    ):
         assert words in said
