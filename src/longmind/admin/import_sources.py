@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from longmind.admin.export_sections import SECTIONS
 from longmind.admin.user_export import (
@@ -31,6 +31,9 @@ from longmind.errors import InvalidInput
 from longmind.scope import Scope
 from longmind.store.whole_tables.user_tables import USER_TABLE_BY_NAME
 
+if TYPE_CHECKING:
+    from longmind.admin.service import ImportSource
+
 T = TypeVar("T")
 
 _LINE_LIMIT = 64 * 1024 * 1024
@@ -43,8 +46,6 @@ _MOST_PACKED = 300
 _SMALL = 16 * 1024 * 1024
 """Files below this size may be packed at any rate."""
 _HINT = "Export the user again, and import the file unchanged."
-
-ImportSource = Mapping[str, Any] | str | Path | IO[bytes]
 
 
 class ImportedRecords(Protocol):

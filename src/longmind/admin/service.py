@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from longmind.admin import import_sources, user_export
-from longmind.admin.import_sources import ImportSource
 from longmind.audit import app_log
 from longmind.clock import Clock
 from longmind.errors import Forbidden, InvalidInput
@@ -18,6 +16,8 @@ from longmind.store.tables import keys
 from longmind.store.whole_tables.user_rows import UserTableColumns
 from longmind.validation.text import quote_value
 
+ImportSource = Mapping[str, Any] | str | Path | IO[bytes]
+"""An export to import: a document, a path, or a file that is open for reading and can be rewound."""
 ForgetUser = Callable[[Scope], str | None]
 """Removes the caches and files of a user, and returns a warning about files that remain, if any."""
 
@@ -56,6 +56,8 @@ class Admin:
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
         `records`, the plain rows, for an import. Two exports are equal if nothing changed in between.
         """
+        from longmind.admin import user_export
+
         return user_export.export_document(self._database, self._tables, self._authorise(user_id, "export_user_data"))
 
     def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None = None) -> dict[str, int]:
@@ -64,6 +66,8 @@ class Admin:
         Returns the number of lines of each file in the archive. A path must not exist yet; the new file is readable by
         its owner alone, and a failed export leaves no file.
         """
+        from longmind.admin import user_export
+
         scope = self._authorise(user_id, "export_user_archive")
         if not isinstance(target, str | Path):
             return user_export.export_archive(self._database, self._tables, scope, target)
@@ -84,8 +88,8 @@ class Admin:
         tables = list(self._tables.all.values())
         now = self._clock()
 
-        # Loaded when it is used: it checks the search index, whose packages take long to load.
-        from longmind.admin import user_import
+        # Imported late: it checks the search index, whose packages take long to load.
+        from longmind.admin import import_sources, user_import
 
         def import_and_log(run: Transaction) -> dict[str, int]:
             run.lift_time_limit()
@@ -115,7 +119,7 @@ class Admin:
                 f"confirm is {quote_value(confirm)}: nothing was erased.",
                 hint="Pass confirm=True. An erasure cannot be undone.",
             )
-        # Loaded when it is used: the search index, whose packages take long to load, is rewritten too.
+        # Imported late: the search index, whose packages take long to load, is rewritten too.
         from longmind.admin import user_erasure
 
         scope = self._authorise(user_id, "delete_user_data")

@@ -1,11 +1,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from longmind.admin.import_sources import ImportSource
-from longmind.admin.service import Admin
+from longmind.admin.service import Admin, ImportSource
 from longmind.blocks.service import Blocks
 from longmind.clock import Instant
-from longmind.conversations.service import Conversations
-from longmind.conversations.turn_tools import ToolHandler
+from longmind.conversations.service import Conversations, ToolHandler
 from longmind.engine import Engine
 from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progress
 from longmind.events.service import Events

@@ -7,12 +7,9 @@ summary that are due. Arguments are checked before the transaction begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longmind.clock import Clock, Instant, to_micros
-from longmind.conversations.turn_memory import PromptBlocks, TurnMemory
-from longmind.conversations.turn_runner import RunningTurn, TurnPlan
-from longmind.conversations.turn_tools import ToolHandler, make_toolbox
 from longmind.conversations.validation import (
     fingerprint,
     validate_assistant,
@@ -66,6 +63,11 @@ from longmind.validation.parameter_limits import (
 )
 from longmind.validation.text import validate_text
 
+if TYPE_CHECKING:
+    from longmind.conversations.turn_memory import PromptBlocks, TurnMemory
+
+ToolHandler = Callable[[str, dict[str, Any]], Any]
+"""Runs the tool of a name with its arguments, for tools that bring no function of their own."""
 _EVERYTHING = 2**53
 """More than any conversation has messages and any user has conversations."""
 
@@ -363,6 +365,10 @@ class Conversations:
         if the model or the store fails, the result has the status `error`. A repeated idempotency key finds the first
         user message and starts another answer.
         """
+        # Imported late: programs that run no turns need not wait for it.
+        from longmind.conversations.turn_runner import RunningTurn, TurnPlan
+        from longmind.conversations.turn_tools import make_toolbox
+
         plan = TurnPlan(
             conversation_id=validate_id("conversation_id", conversation_id),
             user=self._make_user_message(
@@ -392,6 +398,8 @@ class Conversations:
         return self._rolling.refresh(self._scope, validate_id("conversation_id", conversation_id))
 
     def _make_turn_memory(self, policy: MemoryPolicy | dict[str, Any] | None, agent_id: str | None) -> TurnMemory:
+        from longmind.conversations.turn_memory import TurnMemory
+
         agent = self._scope.agent_id if agent_id is None else validate_identity("agent_id", agent_id)
         return TurnMemory(self._blocks, validate_policy(policy), agent)
 
