@@ -1,6 +1,6 @@
 """Measure the hot paths of this tree next to those of another commit, in turns on the same machine.
 
-python -m benchmarks.beside_commit COMMIT [--python PATH]
+./dev bench beside-commit COMMIT [--python PATH]
 
 Each tree runs in a process of its own, and the two take turns call by call in short rounds, so that whatever else the
 machine does falls on both. A ratio is this tree's time divided by the other's; its interval covers 95 % of the ratios
