@@ -3,7 +3,7 @@ from datetime import datetime, timedelta
 from longmind.admin.service import Admin, ImportSource
 from longmind.blocks.service import Blocks
 from longmind.clock import Instant
-from longmind.conversations.service import Conversations, ToolHandler
+from longmind.conversations.service import Conversations
 from longmind.engine import Engine
 from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progress
 from longmind.events.service import Events
@@ -29,7 +29,7 @@ from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, Fou
 from longmind.models.turn import TurnOptions, TurnResult
 from longmind.models.value import Page
 from longmind.models.working_context import WorkingContext
-from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool
+from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool, ToolHandler
 from longmind.runtime.thread_pool import Hop
 from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from longmind.clock import Clock, Instant, to_micros
+from longmind.clock import Clock, Instant
 from longmind.conversations.validation import (
     fingerprint,
+    parse_cursor,
     validate_assistant,
     validate_cancel,
     validate_idle,
@@ -32,7 +33,7 @@ from longmind.models.conversation import Conversation, ConversationStatus, Rolli
 from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibility
 from longmind.models.turn import TurnOptions, TurnResult
 from longmind.models.value import Page
-from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool
+from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, OnText, Tool, ToolHandler
 from longmind.providers.model_pool import ModelPool
 from longmind.scope import IDENTITY_LIMIT, Scope, validate_identity
 from longmind.store.database import Database
@@ -64,10 +65,8 @@ from longmind.validation.parameter_limits import (
 from longmind.validation.text import validate_text
 
 if TYPE_CHECKING:
-    from longmind.conversations.turn_memory import PromptBlocks, TurnMemory
+    from longmind.conversations.turn_memory import PromptBlocks
 
-ToolHandler = Callable[[str, dict[str, Any]], Any]
-"""Runs the tool of a name with its arguments, for tools that bring no function of their own."""
 _EVERYTHING = 2**53
 """More than any conversation has messages and any user has conversations."""
 
@@ -143,7 +142,7 @@ class Conversations:
             namespace = validate_namespace(namespace)
         # One more than asked for shows whether there is a next page.
         most = _EVERYTHING if limit is None else LIMIT.check("limit", limit)
-        before = None if cursor is None else _read_cursor(cursor)
+        before = None if cursor is None else parse_cursor(cursor)
         found = self._database.read(self._scope, store.list_newest_first, namespace, status, before, most + 1)
         more = len(found) > most
         return Page(found[:most], f"{found[most - 1].created_at}/{found[most - 1].id}" if more else None)
@@ -366,6 +365,7 @@ class Conversations:
         user message and starts another answer.
         """
         # Imported late: programs that run no turns need not wait for it.
+        from longmind.conversations.turn_memory import TurnMemory
         from longmind.conversations.turn_runner import RunningTurn, TurnPlan
         from longmind.conversations.turn_tools import make_toolbox
 
@@ -384,7 +384,11 @@ class Conversations:
             max_cycles=CYCLES.check("max_cycles", max_cycles),
             tail_limit=TAIL_LIMIT.check("tail_limit", tail_limit),
             on_text=validate_listener(on_text),
-            memory=self._make_turn_memory(memory_policy, agent_id),
+            memory=TurnMemory(
+                self._blocks,
+                validate_policy(memory_policy),
+                self._scope.agent_id if agent_id is None else validate_identity("agent_id", agent_id),
+            ),
             # Chosen last, because making a model may take a second.
             model=self._models.choose(model, provider),
         )
@@ -396,12 +400,6 @@ class Conversations:
         A failing summariser is no error: the outcome is then `failed`, `error` says why, and the summary is unchanged.
         """
         return self._rolling.refresh(self._scope, validate_id("conversation_id", conversation_id))
-
-    def _make_turn_memory(self, policy: MemoryPolicy | dict[str, Any] | None, agent_id: str | None) -> TurnMemory:
-        from longmind.conversations.turn_memory import TurnMemory
-
-        agent = self._scope.agent_id if agent_id is None else validate_identity("agent_id", agent_id)
-        return TurnMemory(self._blocks, validate_policy(policy), agent)
 
     def get_messages(
         self,
@@ -495,13 +493,3 @@ class Conversations:
             hidden=hidden,
             latest_attempts=latest_attempts,
         )
-
-
-def _read_cursor(cursor: object) -> tuple[int, str]:
-    try:
-        instant, _, conversation_id = validate_id("cursor", cursor).partition("/")
-        if not conversation_id:
-            raise InvalidInput("")
-        return to_micros(instant), conversation_id
-    except InvalidInput:
-        raise InvalidInput(f"cursor {cursor!r} is not valid.", hint="Pass next_cursor of the previous page.") from None

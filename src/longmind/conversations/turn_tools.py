@@ -8,17 +8,14 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from longmind.errors import InvalidInput
 from longmind.models.content import ToolUseBlock, encode_tool_result
 from longmind.models.turn import ToolInvocation
 from longmind.models.value import Value
-from longmind.providers.language_model import UNREADABLE, BoundTool, Cancel, Tool
+from longmind.providers.language_model import UNREADABLE, BoundTool, Cancel, Tool, ToolHandler
 from longmind.validation.text import encode_json, to_storable, validate_text
-
-if TYPE_CHECKING:
-    from longmind.conversations.service import ToolHandler
 
 Waiting = Callable[[Awaitable[Any], Cancel], Any]
 """Waits for the result of a coroutine, in a thread without an event loop."""

@@ -17,6 +17,7 @@ from longmind.models.turn import TurnOptions
 from longmind.models.value import Value
 from longmind.providers.language_model import Cancel, OnText
 from longmind.scope import validate_identity
+from longmind.validation.identifiers import validate_id
 from longmind.validation.parameter_limits import TITLE
 from longmind.validation.text import encode_json, quote_value, validate_text
 
@@ -144,3 +145,14 @@ def _validate_value(field: str, kind: type[V], given: Any) -> V:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in (field, *first["loc"][:1]))
         raise InvalidInput(f"{place}: {first['msg']}.", hint=f"{field} takes {', '.join(kind.model_fields)}.") from None
+
+
+def parse_cursor(cursor: object) -> tuple[int, str]:
+    """Return the instant and the conversation that a cursor of a list of conversations stands for."""
+    try:
+        instant, _, conversation_id = validate_id("cursor", cursor).partition("/")
+        if not conversation_id:
+            raise InvalidInput("")
+        return to_micros(instant), conversation_id
+    except InvalidInput:
+        raise InvalidInput(f"cursor {cursor!r} is not valid.", hint="Pass next_cursor of the previous page.") from None

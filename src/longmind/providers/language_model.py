@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "error"]
 OnText = Callable[[str], object]
+ToolHandler = Callable[[str, dict[str, Any]], Any]
+"""Runs the tool of a name with its arguments, for tools that bring no function of their own."""
 
 
 @dataclass(frozen=True)
