@@ -167,7 +167,8 @@ def running_tree(tree: Path, python: str) -> Iterator[Callable[[str], list[float
         process = subprocess.Popen(
             command, cwd=folder, env=surroundings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        assert process.stdin is not None and process.stdout is not None  # noqa: PT018 (both are pipes)
+        assert process.stdin is not None
+        assert process.stdout is not None
         pipes = process.stdin, process.stdout
         if pipes[1].readline() != "ready\n":
             raise SystemExit(f"The process of {tree} did not start; see its message above.")

@@ -139,7 +139,7 @@ def ask_about_the_past(story: Story, ada: Context, space_id: str) -> None:
     story.stage.scene("Facts that were true last month, and facts that were known last week.")
 
     def first(**when: str) -> str:
-        hits = ada.memory.recall_by_topic(space_id, WHERE, limit=1, **when).hits  # type: ignore[arg-type]
+        hits = ada.memory.recall_by_topic(space_id, WHERE, limit=1, **when).hits  # type: ignore[arg-type]  # dates by name
         return hits[0].atom.text if hits else ""
 
     last_month, last_week, known = (

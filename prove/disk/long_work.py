@@ -130,7 +130,7 @@ def check_erasure(place: SmallDiskStore) -> Check:
         someone = context_of(place.engine, f"leaves{number}")
         talk(someone)
         with place.full(left):
-            unclear = _check_refusal(lambda: someone.admin.delete_user_data(confirm=True))  # noqa: B023
+            unclear = _check_refusal(lambda: someone.admin.delete_user_data(confirm=True))  # noqa: B023  # called at once
             done = unclear == [_TAKEN]
             refused += not done
             wrong += [] if done else unclear

@@ -5,4 +5,4 @@ from __future__ import annotations
 import longmind.cli.entry_point
 import longmind.engine
 import longmind.mcp.stdio
-import longmind.server.app  # noqa: F401
+import longmind.server.app  # noqa: F401  # loaded before the fork

@@ -165,7 +165,7 @@ def _look_up(ctx: longmind.Context, space_id: str) -> dict[str, str]:
     found["tool update_memory, refused"] = tools["update_memory"](stale)
     found |= {f"reminder {place}": each for place, each in enumerate(ctx.blocks.reminders(MARK, policy=_AUTO))}
     found |= {f"resource {uri}": each.read(ctx) for uri, each in RESOURCES.items() if uri.startswith(_OF_MEMORY)}
-    found["prompt of the protocol"] = str(make_brief(ctx).messages[0].content.text)  # type: ignore[union-attr]
+    found["prompt of the protocol"] = str(make_brief(ctx).messages[0].content.text)  # type: ignore[union-attr]  # it is text
     return {name: _remove_times(text) for name, text in found.items()}
 
 

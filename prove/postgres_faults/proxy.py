@@ -128,7 +128,7 @@ class _ProxiedConnection:
             selector.register(server, selectors.EVENT_READ)
             while True:
                 for key, _ in selector.select():
-                    data = key.fileobj.recv(_CHUNK)  # type: ignore[union-attr]
+                    data = key.fileobj.recv(_CHUNK)  # type: ignore[union-attr]  # only sockets are registered
                     self._proxy.wait_for_way()
                     if not data:
                         return

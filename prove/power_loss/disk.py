@@ -147,11 +147,11 @@ def _sectors(data: Data, dice: random.Random) -> Data:
 
 
 FATES: Mapping[str, Fate] = {
-    "lost": Fate(_none, _none),  # type: ignore[arg-type]
-    "kept": Fate(_all, _all),  # type: ignore[arg-type]
-    "names lost": Fate(_all, _none),  # type: ignore[arg-type]
-    "content lost": Fate(_none, _all),  # type: ignore[arg-type]
-    "kept in part": Fate(_first, _first),  # type: ignore[arg-type]
+    "lost": Fate(_none, _none),  # type: ignore[arg-type]  # it takes lists of anything
+    "kept": Fate(_all, _all),  # type: ignore[arg-type]  # it takes lists of anything
+    "names lost": Fate(_all, _none),  # type: ignore[arg-type]  # it takes lists of anything
+    "content lost": Fate(_none, _all),  # type: ignore[arg-type]  # it takes lists of anything
+    "kept in part": Fate(_first, _first),  # type: ignore[arg-type]  # it takes lists of anything
     "torn": Fate(_tear, _first),  # type: ignore[arg-type]
     "reordered": Fate(_any_order, _some),  # type: ignore[arg-type]
 }
