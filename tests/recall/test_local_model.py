@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import longmind
+from longmind.providers.embedder import Vectors
 from longmind.providers.local.embedder import LocalEmbedder
-from longmind.providers.model_files import MODELS, ModelFile, pull
+from longmind.providers.local.query_encoder import QueryEncoder
+from longmind.providers.model_files import MODELS, ModelFile, pull, read_query_graph
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 from tests.recall.facts import fact, memory_of, texts_of
@@ -86,9 +93,68 @@ def test_the_same_text_has_the_same_vector_alone_and_in_a_batch(models_folder: P
 @pytest.mark.patient
 @pytest.mark.parametrize("text", ["", " ", "😀", "東京に住んでいます", "word " * 5_000, "a\u0301", "\u202e"])
 def test_any_text_has_a_vector(models_folder: Path, text: str) -> None:
-    vector = LocalEmbedder(MODEL, models_folder).embed_texts([text])[0]
-    assert np.isfinite(vector).all()
-    assert np.linalg.norm(vector) > 0
+    embedder = LocalEmbedder(MODEL, models_folder)
+    for vector in (embedder.embed_texts([text])[0], embedder.embed_query(text)):
+        assert vector.shape == (embedder.dimension,)
+        assert np.isfinite(vector).all()
+        assert np.linalg.norm(vector) > 0
+
+
+QUESTIONS = (
+    "What did I say about the budget in March?",
+    "Where does Ada's sister live?",
+    "When is my next appointment with the dentist, and what do I have to bring?",
+    "the name of the dog",
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_means_what_it_means_after_the_instruction(models_folder: Path, question: str) -> None:
+    embedder = LocalEmbedder(MODEL, models_folder)
+    asked = embedder.embed_query(question)
+    instructed, plain = embedder.embed_texts([MODEL.query_prefix + question, question])
+    assert _cosine(asked, instructed) > 0.9
+    assert _cosine(asked, instructed) > _cosine(asked, plain)
+
+
+def test_a_question_has_the_same_vector_in_every_thread_and_every_embedder(models_folder: Path) -> None:
+    encoder = QueryEncoder(MODEL, models_folder, longest=256)
+    alone = [encoder.encode(question) for question in QUESTIONS]
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: [encoder.encode(question) for question in QUESTIONS], range(16)):
+            assert np.array_equal(found, alone)
+    assert np.array_equal([LocalEmbedder(MODEL, models_folder).embed_query(question) for question in QUESTIONS], alone)
+
+
+def test_a_damaged_query_graph_is_not_used(models_folder: Path) -> None:
+    damaged = LocalEmbedder(replace(MODEL, query_graph_sha256="0" * 64), models_folder)
+    with pytest.raises(longmind.ModelMissing, match=r"arctic-s\.query\.onnx .* wrong checksum") as refused:
+        damaged.embed_query("Where do I live?")
+    assert "reinstall" in refused.value.hint
+    with pytest.raises(longmind.ModelMissing, match="cannot be read"):
+        read_query_graph(replace(MODEL, name="unknown"))
+
+
+@pytest.mark.patient
+def test_the_benchmark_of_the_embedding_measures_every_step(models_folder: Path, tmp_path: Path) -> None:
+    output = tmp_path / "embedding.json"
+    # A process of its own, since it keeps itself on one core.
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.embedding", "--seconds", "0.1", "--output", str(output)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(output.read_text())
+    for measured in (*results["embedding"].values(), *results["recall"].values()):
+        assert len(measured) == 5
+        assert all(timing["p50_ms"] > 0 for timing in measured.values())
+
+
+def _cosine(one: Vectors, other: Vectors) -> float:
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
 def test_the_weights_are_loaded_when_they_are_first_needed(sqlite_url: str, tmp_path: Path) -> None:
@@ -123,5 +189,7 @@ def test_a_damaged_file_is_not_used(sqlite_url: str, models_folder: Path, tmp_pa
         with pytest.raises(longmind.ModelMissing, match="checksum"):
             memory.add_atom(space_id, fact("tea"))
         assert list(memory.list_atoms(space_id)) == []
+    with pytest.raises(longmind.ModelMissing, match="checksum"):
+        LocalEmbedder(MODEL, damaged).embed_query("tea")
     with pytest.raises(longmind.ModelMissing, match="checksum"):
         pull(MODEL, damaged)

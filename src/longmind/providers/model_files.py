@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from longmind.errors import InvalidInput, ModelMissing
@@ -57,6 +58,9 @@ class LocalModel(ModelWeights):
     use: str = "embedder"
     dimension: int
     query_prefix: str
+    """The instruction that the model expects before a question. Its query graph has constants in its place."""
+    query_graph_sha256: str
+    """The checksum of the query graph, a file of this package: see `training/query_encoder`."""
     text_prefix: str
     usual_similarity: tuple[float, float]
     """The mean and the deviation of the similarity of a question with unrelated texts."""
@@ -69,6 +73,7 @@ MODELS = {
             name="arctic-s",
             dimension=384,
             query_prefix="Represent this sentence for searching relevant passages: ",
+            query_graph_sha256="9e02425abdbf70d6fe3f7ce9554c50056f052d99dd5efcc6d59c961e466aeb69",
             text_prefix="",
             wheel="bot-brain==0.8.0",
             wheel_sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
@@ -131,6 +136,21 @@ def get_weights(name: str) -> ModelWeights:
         known = ", ".join(sorted(ALL_WEIGHTS))
         raise InvalidInput(f"Unknown local model {name!r}.", hint=f"Use one of {known}.")
     return ALL_WEIGHTS[name]
+
+
+def read_query_graph(model: LocalModel) -> bytes:
+    """Return the graph that computes the vectors of questions; raise ModelMissing if it is not as it was packaged."""
+    name = f"{model.name}.query.onnx"
+    try:
+        graph = (files("longmind.providers.local") / name).read_bytes()
+    except OSError as error:
+        raise ModelMissing(f"{name} cannot be read: {error.strerror}.", hint=_REINSTALL) from error
+    if hashlib.sha256(graph).hexdigest() != model.query_graph_sha256:
+        raise ModelMissing(f"{name} in the package longmind has the wrong checksum.", hint=_REINSTALL)
+    return graph
+
+
+_REINSTALL = "Run: pip install --force-reinstall --no-deps longmind"
 
 
 def is_present(model: ModelWeights, folder: Path) -> bool:

@@ -21,6 +21,8 @@ class Reranker(Protocol):
         """Return one number for each text, the log odds that it answers the question: zero is as likely as not."""
 
 
+CAREFUL_RERANKER = "local:minilm-l12"
+"""The reranker of recalls with high effort, where the host has chosen none."""
 _LARGEST_SCORE = 1e6
 """Largest log odds that are used: beyond it a text is certain, and infinite scores could not be added."""
 

@@ -1,4 +1,8 @@
-"""The local embedder: a small ONNX model that needs no key and no network."""
+"""The local embedder: a small ONNX model that needs no key and no network.
+
+Texts and questions are computed by two graphs with the same weights. Each is loaded when it is first needed, so a
+process that only asks or only writes has one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from typing import Any
 
 from longmind.providers.embedder import Vectors
 from longmind.providers.local.onnx import OnnxModel, pad_batch
+from longmind.providers.local.query_encoder import QueryEncoder
+from longmind.providers.local.recent_vectors import RecentVectors
 from longmind.providers.model_files import LocalModel
 
 _LONGEST = 256
@@ -21,6 +27,8 @@ class LocalEmbedder(OnnxModel):
     def __init__(self, model: LocalModel, folder: Path) -> None:
         super().__init__(model, folder, longest=_LONGEST)
         self._model = model
+        self._queries = QueryEncoder(model, folder, longest=_LONGEST)
+        self._recent = RecentVectors()
 
     @property
     def model(self) -> str:
@@ -35,17 +43,13 @@ class LocalEmbedder(OnnxModel):
         return self._model.usual_similarity
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        return self._embed([self._model.text_prefix + text for text in texts])
-
-    def embed_query(self, query: str) -> Vectors:
-        return self._embed([self._model.query_prefix + query])[0]  # type: ignore[no-any-return]
-
-    def _embed(self, texts: list[str]) -> Vectors:
         """Return the raw vectors of texts, in their order."""
         import numpy as np
 
         tokenizer, session = self.load()
-        encoded = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        encoded = [
+            encoding.ids for encoding in tokenizer.encode_batch([self._model.text_prefix + text for text in texts])
+        ]
         vectors = np.empty((len(texts), self._model.dimension), np.float32)
         # Batches of similar length spend little time on padding.
         order = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
@@ -53,6 +57,9 @@ class LocalEmbedder(OnnxModel):
             places = order[start : start + _AT_ONCE]
             vectors[places] = _run(session, [encoded[place] for place in places])
         return vectors
+
+    def embed_query(self, query: str) -> Vectors:
+        return self._recent.find(query, self._queries.encode)
 
 
 def _run(session: Any, batch: list[list[int]]) -> Vectors:

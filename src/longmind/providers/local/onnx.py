@@ -43,12 +43,26 @@ class OnnxModel:
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
-                    self._loaded = _open(validate_files(self._weights, self._folder), self._longest)
+                    self._loaded = self._open(validate_files(self._weights, self._folder))
         return self._loaded
 
+    def _open(self, files: dict[str, Path]) -> tuple[Any, Any]:
+        """Load the tokenizer and the session from verified files."""
+        tokenizer_type, runtime = _import_runtime()
+        tokenizer = tokenizer_type(str(files["vocab.txt"]), lowercase=True)
+        tokenizer.enable_truncation(self._longest)
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        return tokenizer, self._open_session(runtime, options, files["model.onnx"])
 
-def _open(files: dict[str, Path], longest: int) -> tuple[Any, Any]:
-    """Load the tokenizer and the session from verified files."""
+    def _open_session(self, runtime: Any, options: Any, weights: Path) -> Any:
+        """Return the session of onnxruntime that runs the model."""
+        return runtime.InferenceSession(str(weights), options)
+
+
+def _import_runtime() -> tuple[Any, Any]:
+    """Return the class of tokenizers and the module onnxruntime; raise ExtensionMissing if they are not installed."""
     try:
         import onnxruntime  # type: ignore[import-untyped]  # it has no types
         from tokenizers import BertWordPieceTokenizer
@@ -57,12 +71,7 @@ def _open(files: dict[str, Path], longest: int) -> tuple[Any, Any]:
             "Local models need onnxruntime and tokenizers, which are not installed.",
             hint="Run: pip install 'longmind[local]'",
         ) from error
-    tokenizer = BertWordPieceTokenizer(str(files["vocab.txt"]), lowercase=True)
-    tokenizer.enable_truncation(longest)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    return tokenizer, onnxruntime.InferenceSession(str(files["model.onnx"]), options)
+    return BertWordPieceTokenizer, onnxruntime
 
 
 def pad_batch(
