@@ -35,7 +35,7 @@ SHARED_MODULE_NAMES = frozenset(
     " writer engine context registry model job"
     # One noun on several floors: its values, its table, its operations, its command.
     " atoms atom blocks bindings conversations entities events grants jobs keys recall spaces audit memory summaries"
-    " prompt_versions metrics tokens doctor mcp users cache tense messages".split()
+    " prompt_versions metrics tokens doctor mcp users cache tense messages passages".split()
 )
 
 CONVERSIONS_AND_HOOKS = frozenset("to from as on with".split())

@@ -34,7 +34,8 @@ from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.embedder import Embedder
 from longmind.providers.model_pool import ModelPool
 from longmind.providers.provider_registry import choose_embedder
-from longmind.providers.reranker import Reranker, choose_reranker
+from longmind.providers.reranker import CAREFUL_RERANKER, Reranker, choose_reranker
+from longmind.recall.embedding_jobs import passages_kind
 from longmind.recall.index.cache import IndexCache
 from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Scope
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from longmind.blocks.line_search import LineRetriever
     from longmind.events.search_index import EventRetriever
     from longmind.extraction.pipeline import Pipeline
+    from longmind.recall.passage_indexes import PassageIndexes
     from longmind.recall.retriever import AtomRetriever
 
 _log = logging.getLogger("longmind.engine")
@@ -100,6 +102,9 @@ class EngineParts:
         self._pipeline: Pipeline | None = None
         self._line_retriever: LineRetriever | None = None
         self._event_retriever: EventRetriever | None = None
+        self._passages: PassageIndexes | None = None
+        self.passages_kind = None if self.embedding is None else passages_kind(self.embedding.model)
+        """The kind of the job that each append asks for; None without an embedder."""
         self._retriever_lock = threading.Lock()
         try:
             if self.mirror is not None:
@@ -146,6 +151,8 @@ class EngineParts:
                         self.indexes,
                         overlap_only=self._overlap_only,
                         reranking=self.reranking,
+                        careful_reranking=choose_reranker(CAREFUL_RERANKER, Path(self.settings.models_folder)),
+                        passages=self.passages,
                     )
         return self._retriever
 
@@ -177,6 +184,15 @@ class EngineParts:
 
             self._event_retriever = EventRetriever(self.database, self.indexes, self.embedding)
         return self._event_retriever
+
+    @property
+    def passages(self) -> PassageIndexes:
+        """The indexes of messages. A second one made by a race may only request the same job twice."""
+        if self._passages is None:
+            from longmind.recall.passage_indexes import PassageIndexes
+
+            self._passages = PassageIndexes(self.database, self.indexes, self.embedding, self.settings.job_attempts)
+        return self._passages
 
     def mirror_rebuild(self) -> MirrorRebuilder:
         """Return the rebuild of the JSONL files; raise InvalidInput if `events_jsonl_dir` is not set."""
@@ -232,6 +248,7 @@ class ServiceFactory:
             settings.rolling_summary_turns,
             settings.job_attempts,
             parts.wake_workers,
+            parts.passages_kind,
         )
 
     def make_memory(self, scope: Scope) -> Memory:

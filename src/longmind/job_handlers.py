@@ -9,9 +9,10 @@ from longmind.errors import NotFound, SummariserFailed
 from longmind.events.distill_job import DISTILL, prepare_distillation
 from longmind.jobs import Effect, JobRun
 from longmind.providers.embedder import CheckedEmbedder
-from longmind.recall.embedding_jobs import embed_kind, fill_vectors, reindex_kind
+from longmind.recall.embedding_jobs import embed_kind, fill_vectors, passages_kind, reindex_kind
 from longmind.recall.embedding_requests import defer_to_other_engine
 from longmind.store.tables.jobs import JobPostponement
+from longmind.store.triggers import passage_requests
 from longmind.store.triggers.extraction_requests import EXTRACT, MINE
 from longmind.store.triggers.rolling_summary import SUMMARISE
 from longmind.store.triggers.sleep_time import SLEEP
@@ -39,6 +40,7 @@ class JobHandlers:
         if embedding is not None:
             handlers.register(reindex_kind(embedding.model), partial(self._embed_space, embedding))
             handlers.register(embed_kind(embedding.model), partial(self._embed_events, embedding))
+        handlers.register(passages_kind(None if embedding is None else embedding.model), self._embed_passages)
         # An engine without an extractor leaves these jobs to another one.
         if self._parts.extractor_of is not None:
             handlers.register(EXTRACT, self._extract)
@@ -61,6 +63,10 @@ class JobHandlers:
         if postponement is not None:
             return postponement
         return {"vectors": self._parts.event_retriever.embed(run.scope, run.job.payload["timelineId"])}
+
+    def _embed_passages(self, run: JobRun) -> Effect:
+        made, is_complete = self._parts.passages.embed(run.scope)
+        return Effect(passage_requests.end, (run.job.id, made, is_complete))
 
     def _extract(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
         pipeline = self._parts.pipeline

@@ -16,8 +16,9 @@ from longmind.models.job import Job, JobStatus
 from longmind.recall.embedding_jobs import fill_vectors
 from longmind.scope import Scope
 from longmind.store.migrations import load_migrations
-from longmind.store.tables import conversations, jobs, metrics, spaces
+from longmind.store.tables import conversations, jobs, metrics, passages, spaces
 from longmind.store.triggers.extraction_requests import EXTRACT
+from longmind.store.triggers.passage_requests import FIRST_KIND, LAST_KIND
 from longmind.tools.superseded_purge import START_LIMIT, purge
 from longmind.validation.identifiers import validate_id
 from longmind.validation.parameter_limits import LIMIT
@@ -80,7 +81,7 @@ class Maintenance:
         self._parts.forget_jsonl(scope)
 
     def reindex(self, on_progress: Callable[[int, int, int], object] | None = None) -> int:
-        """Make the missing vectors of this engine's embedder for all atoms now; return how many were made.
+        """Make the missing vectors of this engine's embedder for all atoms and messages now; return how many were made.
 
         `on_progress` is called again and again with the number of vectors made, of spaces done and of all spaces to
         do. Raises InvalidInput if the engine has no embedder.
@@ -100,7 +101,8 @@ class Maintenance:
                     on_progress(made + made_here, done, len(incomplete))
 
             made += fill_vectors(parts.database, scope, space_id, embedding, parts.clock(), report)
-        return made
+        # Of messages each piece has a vector. Users whose messages have theirs take no longer than a recall.
+        return made + sum(parts.passages.embed(scope)[0] for scope in parts.database.read(None, passages.list_owners))
 
     def find_jobs(
         self, *, status: JobStatus | None = None, kind: str | None = None, job_id: str | None = None, limit: int = 100
@@ -127,6 +129,7 @@ class Maintenance:
         database, indexes, now = self._parts.database, self._parts.indexes, self._parts.clock()
         return Measures(
             queue=database.read(None, metrics.measure_queue, now),
+            passage_lag=database.read(None, metrics.measure_passage_lag, FIRST_KIND, LAST_KIND, now),
             extraction_lag=database.read(None, metrics.measure_extraction_lag, EXTRACT, now),
             cached_spaces=indexes.spaces,
             cached_bytes=indexes.nbytes,

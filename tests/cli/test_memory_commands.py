@@ -35,7 +35,7 @@ def test_a_conversation_is_held_closed_learned_from_and_recalled(call: Call) -> 
     found = call("recall", "topic", "Where does the user live?", "--explain")
     assert found.out.splitlines()[0].split() == ["1", "User", "lives", "in", "Graz.", found.out.split()[5]]
     assert "said in msg_" in found.out
-    assert "similarity" in found.out
+    assert "- very likely to be about the question (" in found.out
     assert call("recall", "entity", "Graz", "--json").json["hits"][0]["atom"]["text"] == "User lives in Graz."
     assert [each["canonicalName"] for each in call("memory", "entities", "--json").json] == ["Graz"]
     built = call("context", conversation, "Where do I live?")

@@ -76,6 +76,14 @@ def a_question_of_no_known_date(data: Set) -> None:
     data["queries"][0]["date"] = "yesterday"
 
 
+def a_session_of_another_history_to_ask_before(data: Set) -> None:
+    data["queries"][0]["before"] = "s9"
+
+
+def an_unanswerable_question_of_no_history(data: Set) -> None:
+    data["unanswerable"] = [a_query() | {"id": "u1", "corpus": "elsewhere"}]
+
+
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -100,6 +108,11 @@ def a_question_of_no_known_date(data: Set) -> None:
         ),
         (a_session_without_a_date, "turn 't1' of session 's1' has no 'date'."),
         (a_question_of_no_known_date, "'date' of query 'q1': 'yesterday' is not an ISO 8601 instant."),
+        (
+            a_session_of_another_history_to_ask_before,
+            "query 'q1' is asked before session 's9', which is not in corpus 'c'.",
+        ),
+        (an_unanswerable_question_of_no_history, "query 'u1' asks corpus 'elsewhere', which is not in the file."),
     ],
 )
 def test_a_set_that_cannot_be_measured_is_refused_by_its_file_and_what_is_wrong(
@@ -149,3 +162,19 @@ def test_a_turn_needs_no_date_of_its_own_and_a_session_none_whose_turns_have_the
     (dataset,) = read_datasets(write(tmp_path, "small.json", data))
     said = [turn.at for session in dataset.corpora["c"] for turn in session.turns]
     assert said == ["2024-01-05T10:00:00Z", "2024-01-05T10:00:00Z", "2024-02-05T10:00:00Z"]
+
+
+def test_questions_without_an_answer_need_no_evidence_and_keep_to_their_histories(tmp_path: Path) -> None:
+    data = a_set()
+    data["corpora"] = {"other": ["s1"], **data["corpora"]}
+    data["queries"][0]["before"] = "s1"
+    unanswerable = {key: value for key, value in a_query("abstention").items() if not key.startswith("gold")}
+    data["unanswerable"] = [unanswerable | {"id": "u1"}, unanswerable | {"id": "u2", "corpus": "other"}]
+    (dataset,) = read_datasets(write(tmp_path, "small.json", data))
+    assert dataset.questions[0].before == "s1"
+    assert [(each.id, each.before, each.gold) for each in dataset.unanswerable] == [
+        ("u1", None, frozenset()),
+        ("u2", None, frozenset()),
+    ]
+    assert [each.id for each in dataset.limit(1).unanswerable] == ["u2"]
+    assert dataset.limit(1).questions == ()

@@ -56,7 +56,7 @@ def test_what_does_not_fit_into_a_thousand_tokens_is_not_covered() -> None:
 
 def test_what_is_not_in_the_list_is_never_covered() -> None:
     row = score_question(question(gold="g", sessions="s6"), ranked(("a", 1)), SESSION_OF)
-    assert (row["R@20"], row["NDCG@10"], row["session R@5"]) == (0.0, 0.0, 0.0)
+    assert (row["R@50"], row["NDCG@10"], row["session R@5"]) == (0.0, 0.0, 0.0)
     assert row["tokens to cover"] == math.inf
 
 

@@ -27,15 +27,8 @@ from longmind.recall.index.segments import (
 )
 from longmind.recall.index.text_index import SATURATION
 from longmind.recall.question import Question, understand_question
-from longmind.recall.ranking.atoms import (
-    DATE_WEIGHT,
-    MIDDLE,
-    SPEAKER_WEIGHT,
-    SPREAD,
-    STATEMENT_WEIGHT,
-    USUAL_ATOMS,
-    WORDS_WEIGHT,
-)
+from longmind.recall.ranking.atoms import USUAL_ATOMS
+from longmind.recall.ranking.relevance import _FEWEST, BY_SHARED_WORDS, FACTS, Curve
 
 DAY = 24 * 3600 * 1_000_000
 HALF_LIFE_DAYS = {"FACT": 365, "RULE": 365, "INTENTION": 60, "EPISODE": 14, "PREFERENCE": 365, "PATTERN": 365}
@@ -89,6 +82,8 @@ class Expected:
     score: float
     decay: float
     bonus: float
+    odds: float = math.inf
+    """The logarithm of the odds. It tells atoms apart whose scores are as good as 1."""
 
 
 @dataclass
@@ -104,8 +99,7 @@ class Reference:
     def by_topic(self, query: str, asked: Asked, now: int) -> list[Expected]:
         """Everything that matches, best first."""
         passing = [atom for atom in self.atoms if self._passes(atom, asked, now)]
-        scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
-        return sorted(scored, key=_best_first)
+        return sorted(self._scored(query, passing, asked, now), key=_best_first)
 
     def by_entity(self, id_or_name: str, asked: Asked, now: int) -> list[Expected]:
         wanted = Asked(**{**vars(asked), "entity": id_or_name})
@@ -134,7 +128,7 @@ class Reference:
             found = [_unasked(atom, as_of(asked, now)) for atom in passing]
             found.sort(key=_by_time)
             return found[:limit], len(found)
-        scored = [found for found in self._scored(query, passing, asked, now) if found.score > 0]
+        scored = self._scored(query, passing, asked, now)
         return sorted(sorted(scored, key=_best_first)[:limit], key=_by_time), len(scored)
 
     def _passes(self, atom: Known, asked: Asked, now: int, *, current: bool = True, ended: bool = False) -> bool:
@@ -172,14 +166,18 @@ class Reference:
         there = [atom for atom in self.atoms if not atom.deleted and _known(atom.created_at, asked)]
         speakers = dict.fromkeys(atom.speaker for atom in there if atom.speaker is not None)
         question = understand_question(query, speakers, as_of(asked, now), by_words=self.embedder is None)
-        similarity = self._overlap(query) if self.embedder is None else self._similarity(query, question, there)
+        if self.embedder is None:
+            about = self._by_shared_words(query, question, there)
+        else:
+            about = self._by_evidence(query, question, there)
         mentioned = self._mentioned(query, asked)
         found = []
         for atom in passing:
-            fading = decay(atom, as_of(asked, now))
-            bonus = min(2.0, 1.0 + 0.5 * len(atom.entities & mentioned))
-            score = similarity[atom.id] * fading * (0.76 + 0.06 * (atom.importance - 1)) * bonus
-            found.append(Expected(atom, min(max(score, 0.0), 1.0), fading, bonus))
+            if atom.id in about:
+                fading = decay(atom, as_of(asked, now))
+                bonus = min(2.0, 1.0 + 0.5 * len(atom.entities & mentioned))
+                odds = about[atom.id] + math.log(fading * (0.76 + 0.06 * (atom.importance - 1)) * bonus)
+                found.append(Expected(atom, to_probability(odds), fading, bonus, odds))
         return found
 
     def _mentioned(self, query: str, asked: Asked) -> set[str]:
@@ -191,35 +189,47 @@ class Reference:
             if any(f" {name} " in text and _known(since, asked) for name, since in names.items())
         }
 
-    def _overlap(self, query: str) -> dict[str, float]:
-        """CONFORMANCE R-D: the words in common, against the geometric mean of their numbers; half for those around."""
+    def _by_shared_words(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:
+        """The logarithm of the odds that an atom is about the question, of each that has to do with it.
+
+        CONFORMANCE R-D: the words in common, against the geometric mean of their numbers; half for those around.
+        """
         asked = set(terms_of(query))
         overlap = {}
-        for atom in self.atoms:
+        for atom in there:
             own = set(terms_of(atom.text))
             around = {term for text in atom.around for term in terms_of(text)} - own
             common = len(asked & own) + 0.5 * len(asked & around)
             overlap[atom.id] = min(common / math.sqrt(max(len(asked) * len(own), 1)), 1.0)
-        return overlap
+        return {
+            atom_id: bend(BY_SHARED_WORDS, question, share, len(there))
+            for atom_id, share in overlap.items()
+            if share > 0
+        }
 
-    def _similarity(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:
+    def _by_evidence(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:
+        """The same with an embedder: words, meaning, and what else speaks for an atom."""
+        weights = FACTS.question if question.is_plain else FACTS.message
         words = self._words(question.terms, there)
         near = self._cosines(question.to_embed, there) if query.strip() and there else None
         standard = {}
         if near is not None:
             usual = getattr(self.embedder, "usual_similarity", None)
             standard = _standardised(near, usual, self._unsure(question.to_embed, there))
-        similarity = {}
+        curve = FACTS.by_words if near is None else FACTS.by_meaning
+        about = {}
         for atom in there:
-            total = WORDS_WEIGHT * words[atom.id] + standard.get(atom.id, 0.0)
-            total += STATEMENT_WEIGHT * math.log1p(count_statement_words(atom.text))
+            total = weights.words * words[atom.id] + standard.get(atom.id, 0.0)
+            total += weights.statement * math.log1p(count_statement_words(atom.text))
             if question.speakers is not None:
-                total += SPEAKER_WEIGHT * (0.5 if atom.speaker is None else question.speakers.get(atom.speaker, 0.0))
+                total += weights.speaker * (0.5 if atom.speaker is None else question.speakers.get(atom.speaker, 0.0))
             if question.dates:
-                total += DATE_WEIGHT * max(_nearness(atom, interval) for interval in question.dates)
-            matches = near is not None or words[atom.id] > 0
-            similarity[atom.id] = 1 / (1 + math.exp(-(total - MIDDLE) / SPREAD)) if matches else 0.0
-        return similarity
+                total += weights.date * max(_nearness(atom, interval) for interval in question.dates)
+            if not set(question.opposed).isdisjoint(terms_of(atom.text)):
+                total += weights.opposite
+            if near is not None or words[atom.id] > 0:
+                about[atom.id] = bend(curve, question, total, len(there))
+        return about
 
     def _words(self, terms: Sequence[int], there: list[Known]) -> dict[str, float]:
         """BM25, as a share of what an atom would have that is full of every word of the query."""
@@ -266,6 +276,18 @@ class Reference:
         return cosines
 
 
+def bend(curve: Curve, question: Question, total: float, count: int) -> float:
+    """The logarithm of the odds that a total stands for, in a space of so many atoms."""
+    level = curve.level + curve.by_count * math.log(max(count, _FEWEST))
+    level += curve.speaker if question.speakers is not None else 0.0
+    level += curve.date if question.dates else 0.0
+    return curve.slope * total + level
+
+
+def to_probability(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds)) if odds > -700 else 0.0
+
+
 def _left(kept: VectorsSegment) -> float:
     """How long a vector is that holds what rough numbers leave of another one."""
     return float(np.linalg.norm(kept.finer[0].astype(float))) * float(kept.scales[0]) / 256
@@ -287,9 +309,8 @@ def as_of(asked: Asked, now: int) -> int:
 
 
 def _unasked(atom: Known, now: int) -> Expected:
-    """Where nothing is asked, age and importance alone tell."""
-    fading = decay(atom, now)
-    return Expected(atom, fading * (0.76 + 0.06 * (atom.importance - 1)), fading, 1.0)
+    """Where nothing is asked, everything is as it should be."""
+    return Expected(atom, 1.0, decay(atom, now), 1.0)
 
 
 def decay(atom: Known, now: int) -> float:
@@ -362,7 +383,7 @@ def _overlaps(atom: Known, window: tuple[int | None, int | None], asked: Asked) 
 
 
 def _best_first(found: Expected) -> tuple[float, int, str]:
-    return -found.score, -found.atom.valid_from, found.atom.id
+    return -found.odds, -found.atom.valid_from, found.atom.id
 
 
 def _by_time(found: Expected) -> tuple[int, int]:

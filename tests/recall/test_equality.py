@@ -41,9 +41,13 @@ EMBEDDERS: dict[str, Embedder | None] = {
 VOCABULARY = (
     "apple", "apples", "pear", "Berlin", "runs", "running", "don't", "Ben's", "the", "is", "東京", "東京に住む", "寿司",
     "ฉันชอบ", "ข้าว", "नमस्ते", "مرحبا", "😀", "C++", "user-id", "2024", "naïve", "ZEBRA?", "why?", "long.",
+    "dislikes", "loved",
 )  # fmt: skip
 WHEN = ("", "", "", "in May 2025", "on 2026-02-20", "two weeks ago")
-WHO = ("", "", "Ben", "did Carla and Ben", "I", "Ada Lovelace", "the countess")
+WHO = ("", "", "Ben", "did Carla and Ben", "I", "Ada Lovelace", "the countess", "what does Ben like", "who hates")
+"""Who is asked about, also by what they like, which what they dislike speaks against."""
+BEFORE = ("", "", "", "We met yesterday.", "Thank you! My friend told me about it.")
+"""What makes a message of a question."""
 NAMES = ("Ben", "Ada Lovelace")
 
 texts = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=7).map(" ".join)
@@ -163,7 +167,8 @@ def filters(world: World, entities: Sequence[str]) -> st.SearchStrategy[Asked]:
 
 def ask_in_every_way(data: st.DataObject, world: World, memories: Sequence[Memory], entities: Sequence[str]) -> None:
     who, when = data.draw(st.sampled_from(WHO)), data.draw(st.sampled_from(WHEN))
-    query = " ".join(part for part in (who, data.draw(st.one_of(st.just(""), texts), "query"), when) if part)
+    before, what = data.draw(st.sampled_from(BEFORE)), data.draw(st.one_of(st.just(""), texts), "query")
+    query = " ".join(part for part in (before, who, what, when) if part)
     asked = data.draw(filters(world, entities), "filters")
     limit = data.draw(st.sampled_from((1, 2, 3, 10, 200)), "limit")
     entity = data.draw(st.sampled_from((*entities, *world.reference.redirects, *NAMES, "nobody")), "entity")

@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from longmind.recall.index.segments import VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.kernels import numpy_best, numpy_kernels, numpy_vectors
 from longmind.recall.kernels.numpy_best import Columns, Weights
+from longmind.recall.kernels.numpy_kernels import Scale
 from longmind.recall.question import understand_question
 from longmind.recall.ranking.atoms import AtomQuery, Scores, rank_atoms
 from longmind.recall.ranking.decay import FLOOR, RATES
@@ -42,11 +44,26 @@ IMPORTANCE = np.array([0.7, 0.76, 0.82, 0.88, 0.94, 1.0])
 
 sizes = st.sampled_from((0, 1, 2, 7, 8, 9, 30, 500, 5_000))
 seeds = st.integers(0, 2**32 - 1)
+# Also one that is nearly a step, and one that is nearly flat.
+scales_of_questions = st.builds(Scale, st.floats(0, 5), st.floats(-5, 15), st.floats(0.05, 5)) | st.sampled_from(
+    (Scale(4.2, 10.0, 1e-9), Scale(4.2, -3.0, 1e3))
+)
+
+
+def weights_of(scale: Scale) -> Weights:
+    return Weights(RATES, IMPORTANCE, FLOOR, scale.middle, scale.spread)
 
 
 def compiled() -> ModuleType:
     assert kernel.compiled is not None
     return kernel.compiled
+
+
+both_loops = pytest.mark.parametrize("loops", [pytest.param("compiled", marks=compiled_only), "plain"])
+
+
+def loops_of(name: str) -> Any:
+    return compiled() if name == "compiled" else numpy_kernels
 
 
 def some_runs(chance: np.random.Generator, atoms: int) -> tuple[RunArrays, ...]:
@@ -78,6 +95,130 @@ def test_words_count_the_same(atoms: int, seed: int, masked: bool, terms: list[i
     numpy_kernels.word_scores(runs, tuple(terms), WORTH, among, there, expected)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(found > 0, expected > 0)
+
+
+class Links(NamedTuple):
+    """What `window_scores` is told of pieces: their neighbours and how far words reach."""
+
+    amounts: NDArray[np.float64]
+    previous: NDArray[np.int32]
+    next: NDArray[np.int32]
+    need: NDArray[np.float32]
+    saturation: float
+    weights: tuple[float, float]
+
+
+def some_links(chance: np.random.Generator, atoms: int, linked: str) -> Links:
+    """Links as conversations have them, none, or any at all: in circles, to itself, of several to one."""
+    alone = np.full(atoms, -1, np.int32)
+    before, after = alone.copy(), alone.copy()
+    if linked == "in order" and atoms:
+        # Some conversations one after the other, in any order of their places.
+        for part in np.array_split(chance.permutation(atoms).astype(np.int32), int(chance.integers(1, 5))):
+            before[part[1:]], after[part[:-1]] = part[:-1], part[1:]
+    elif linked == "any":
+        before, after = (chance.integers(-1, atoms, atoms, np.int32) for _ in range(2))
+    need = (chance.random(atoms) * some_mask(chance, atoms)).astype(np.float32)
+    weights = (float(chance.random()), float(chance.choice([0.0, 0.3])))
+    return Links(np.tile(chance.random(128) * 4, 2), before, after, need, float(chance.uniform(0.1, 2)), weights)
+
+
+terms_asked = st.lists(st.integers(0, 13), unique=True, max_size=8).map(tuple)
+
+
+@compiled_only
+@given(
+    atoms=sizes,
+    seed=seeds,
+    linked=st.sampled_from(("in order", "any", "not")),
+    masked=st.booleans(),
+    terms=terms_asked,
+)
+def test_words_of_windows_count_the_same(
+    atoms: int, seed: int, linked: str, masked: bool, terms: tuple[int, ...]
+) -> None:
+    chance = np.random.default_rng(seed)
+    runs, links = some_runs(chance, atoms), some_links(chance, atoms, linked)
+    links.amounts[chance.integers(0, 256, 20)] = 0.0
+    among = some_mask(chance, atoms) if masked else None
+    there = atoms if among is None else int(among.sum())
+    before = chance.random(atoms)
+    found, expected = before.copy(), before.copy()
+    compiled().window_scores(runs, terms, *links, among, there, found)
+    numpy_kernels.window_scores(runs, terms, *links, among, there, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_array_equal(found > before, expected > before)
+
+
+@both_loops
+@given(atoms=sizes, seed=seeds, masked=st.booleans(), terms=terms_asked)
+def test_a_piece_without_neighbours_is_a_text_by_itself(
+    loops: str, atoms: int, seed: int, masked: bool, terms: tuple[int, ...]
+) -> None:
+    chance = np.random.default_rng(seed)
+    # One run at most, so that no text holds a word twice.
+    runs, links = some_runs(chance, atoms)[:1], some_links(chance, atoms, "not")
+    among = some_mask(chance, atoms) if masked else None
+    there = atoms if among is None else int(among.sum())
+    alone, found = np.zeros(atoms), np.zeros(atoms)
+    worth = links.amounts / (links.saturation + links.amounts)
+    loops_of(loops).word_scores(runs, terms, worth, among, there, alone)
+    loops_of(loops).window_scores(runs, terms, *links, among, there, found)
+    np.testing.assert_allclose(found, alone, rtol=1e-12)
+
+
+@both_loops
+@given(atoms=sizes, seed=seeds, linked=st.sampled_from(("in order", "any")), terms=terms_asked)
+def test_words_around_a_piece_never_count_against_it(
+    loops: str, atoms: int, seed: int, linked: str, terms: tuple[int, ...]
+) -> None:
+    chance = np.random.default_rng(seed)
+    runs, links = some_runs(chance, atoms), some_links(chance, atoms, linked)
+    alone, found = np.zeros(atoms), np.zeros(atoms)
+    nobody = np.full(atoms, -1, np.int32)
+    loops_of(loops).window_scores(runs, terms, *links._replace(previous=nobody, next=nobody), None, atoms, alone)
+    loops_of(loops).window_scores(runs, terms, *links, None, atoms, found)
+    assert (found >= alone - 1e-12).all()
+    # A piece that needs nobody gets nothing from its neighbours.
+    np.testing.assert_array_equal(found[links.need == 0], alone[links.need == 0])
+
+
+@both_loops
+def test_a_word_reaches_two_pieces_on_each_side_and_no_farther(loops: str) -> None:
+    terms, starts = np.array([3], np.uint32), np.array([0, 1], np.uint32)
+    run = (terms, starts, np.array([4], np.uint32), np.array([200], np.uint8), np.array([1], np.uint32))
+    previous, next = np.arange(-1, 8, dtype=np.int32), np.append(np.arange(1, 9, dtype=np.int32), np.int32(-1))
+    scores = np.zeros(9)
+    needs, amounts = np.ones(9, np.float32), np.ones(256)
+    loops_of(loops).window_scores((run,), (3,), amounts, previous, next, needs, 1.0, (0.5, 0.25), None, 9, scores)
+    assert scores == pytest.approx([0, 0, 0.2, 1 / 3, 0.5, 1 / 3, 0.2, 0, 0])
+
+
+@compiled_only
+@pytest.mark.parametrize("far", [4, 5, 2**31 - 1, -2, -(2**31)])
+def test_links_to_pieces_that_are_not_there_lead_nowhere(far: int) -> None:
+    found, expected = np.zeros(4), np.zeros(4)
+    links, nobody = np.full(4, far, np.int32), np.full(4, -1, np.int32)
+    compiled().window_scores(*window_arguments(previous=links, next=links, scores=found))
+    compiled().window_scores(*window_arguments(previous=nobody, next=nobody, scores=expected))
+    assert found.tolist() == expected.tolist()
+
+
+@compiled_only
+def test_postings_that_name_one_piece_again_and_again_do_no_harm() -> None:
+    many = 10_000
+    for amount in (0.0, 1.0, -1.0, math.nan, math.inf, 1e308):
+        run = {
+            "terms": np.array([3], np.uint32),
+            "starts": np.array([0, many], np.uint32),
+            "places": np.zeros(many, np.uint32),
+            "codes": np.zeros(many, np.uint8),
+            "own": np.array([4], np.uint32),
+        }
+        scores = np.zeros(4)
+        compiled().window_scores(*window_arguments(**run, amounts=np.full(256, amount), scores=scores))
+        assert scores[3] == 0
+        assert amount > 0 or not scores.any()
 
 
 @compiled_only
@@ -330,17 +471,17 @@ def some_columns(chance: np.random.Generator, atoms: int) -> Columns:
 @given(
     atoms=sizes,
     seed=seeds,
-    limit=st.sampled_from((1, 2, 10, 200)),
-    overlap=st.booleans(),
+    limit=st.sampled_from((0, 1, 2, 10, 200)),
+    scale=scales_of_questions,
     mentioned=st.booleans(),
     known_at=st.sampled_from((FOREVER, NOW, NOW - 100 * DAY)),
     coarse=st.booleans(),
 )
 def test_the_best_are_the_same_in_the_same_order(
-    atoms: int, seed: int, limit: int, overlap: bool, mentioned: bool, known_at: int, coarse: bool
+    atoms: int, seed: int, limit: int, scale: Scale, mentioned: bool, known_at: int, coarse: bool
 ) -> None:
     chance = np.random.default_rng(seed)
-    standing = chance.uniform(0, 1, atoms) if overlap else chance.normal(8, 3, atoms)
+    standing = scale.middle + scale.spread * chance.normal(-1, 4, atoms)
     if coarse:
         standing = standing.round()
     columns = some_columns(chance, atoms)
@@ -356,7 +497,7 @@ def test_the_best_are_the_same_in_the_same_order(
         some_mask(chance, atoms),
         bonus,
         columns,
-        Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0 if overlap else 0.7),
+        weights_of(scale),
         2.0 if mentioned else 1.0,
         known_at,
         NOW,
@@ -368,31 +509,82 @@ def test_the_best_are_the_same_in_the_same_order(
     assert places == expected_places
 
 
-@pytest.mark.parametrize("loops", [pytest.param("compiled", marks=compiled_only), "plain"])
-@given(seed=seeds, limit=st.integers(1, 12), overlap=st.booleans(), mentioned=st.booleans(), alike=st.booleans())
+@both_loops
+@given(
+    seed=seeds,
+    limit=st.integers(1, 12),
+    scale=scales_of_questions,
+    mentioned=st.booleans(),
+    alike=st.booleans(),
+)
 def test_the_best_are_those_of_all_also_where_similarity_has_an_end(
-    loops: str, seed: int, limit: int, overlap: bool, mentioned: bool, alike: bool
+    loops: str, seed: int, limit: int, scale: Scale, mentioned: bool, alike: bool
 ) -> None:
     chance = np.random.default_rng(seed)
     # Where the curve is 1, where it is none but the weights still tell, and where it is as low as it can be.
-    ends = [0.0, 1e-300, 0.5, 1.0] if overlap else [-math.inf, -1e6, -481.0, -480.0, -479.0, 8, 10, 35.7, 60, math.inf]
-    standing = chance.choice(chance.choice(ends, 1 if alike else 4), 12)
+    ends = np.array([-math.inf, -1e6, -701, -700, -699.5, -40, -1, 0, 1, 37, 699.5, 700, 701, 1e6, math.inf])
+    standing = scale.middle + scale.spread * chance.choice(chance.choice(ends, 1 if alike else 4), 12)
     columns = some_columns(chance, 12)
     bonus = chance.choice([1.0, 1.5, 2.0], 12) if mentioned else None
-    weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0 if overlap else 0.7)
-    matching = some_mask(chance, 12)
-    best = compiled().best if loops == "compiled" else numpy_kernels.best
+    weights, matching = weights_of(scale), some_mask(chance, 12)
     most = 2.0 if mentioned else 1.0
-    found = best(standing, matching, bonus, columns, weights, most, FOREVER, NOW, limit)
+    found = loops_of(loops).best(standing, matching, bonus, columns, weights, most, FOREVER, NOW, limit)
 
     there = matching.nonzero()[0]
-    final = numpy_best.compute_factors(there, standing, bonus, columns, weights, FOREVER, NOW).final
-    expected = np.lexsort((columns.ids[there], -columns.valid_from[there], -final))[:limit]
-    np.testing.assert_allclose(found[5], final[expected], rtol=1e-12)
+    factors = numpy_best.compute_factors(there, standing, bonus, columns, weights, FOREVER, NOW)
+    expected = np.lexsort((columns.ids[there], -columns.valid_from[there], -factors.odds))[:limit]
+    np.testing.assert_allclose(found[5], factors.final[expected], rtol=1e-10)
     assert found[0] == there[expected].tolist()
 
 
-@pytest.mark.parametrize("loops", [pytest.param("compiled", marks=compiled_only), "plain"])
+@both_loops
+@given(
+    seed=seeds,
+    scale=scales_of_questions,
+    mentioned=st.booleans(),
+    away=st.lists(st.floats(-1e4, 1e4) | st.sampled_from((-math.inf, math.inf)), max_size=12),
+)
+def test_a_score_is_the_probability_that_its_odds_stand_for(
+    loops: str, seed: int, scale: Scale, mentioned: bool, away: list[float]
+) -> None:
+    chance, atoms = np.random.default_rng(seed), len(away)
+    standing = scale.middle + scale.spread * np.array(away)
+    columns, everything = some_columns(chance, atoms), np.ones(atoms, np.bool_)
+    bonus = chance.choice([1.0, 1.5, 2.0], atoms) if mentioned else None
+    wish = (2.0 if mentioned else 1.0, FOREVER, NOW, atoms)
+    places, similarity, *others, final = loops_of(loops).best(
+        standing, everything, bonus, columns, weights_of(scale), *wish
+    )
+    assert sorted(places) == list(range(atoms))
+    assert final == sorted(final, reverse=True)
+    odds = []
+    for place, alone, factors, score in zip(places, similarity, zip(*others, strict=True), final, strict=True):
+        logit = min(max((float(standing[place]) - scale.middle) / scale.spread, -700.0), 700.0)
+        odds.append(logit + math.log(math.prod(factors)))
+        assert 0 <= alone <= 1
+        assert 0 <= score <= 1
+        assert alone == pytest.approx(1 / (1 + math.exp(-logit)), rel=1e-9)
+        assert score == pytest.approx(1 / (1 + math.exp(-odds[-1])), rel=1e-9)
+        if 1e-6 < alone < 1 - 1e-6:
+            # Age, importance and entities multiply the odds.
+            assert score / (1 - score) == pytest.approx(alone / (1 - alone) * math.prod(factors), rel=1e-6)
+    assert all(one >= other - 1e-9 for one, other in pairwise(odds))
+
+
+@both_loops
+def test_odds_order_what_is_as_good_as_certain(loops: str) -> None:
+    scale = Scale(3.5, 8.0, 1.2)
+    columns = some_columns(np.random.default_rng(1), 4)
+    columns = columns._replace(fresh_at=np.full(4, NOW), importance=np.array([1, 5, 3, 4], np.uint8))
+    standing = np.full(4, scale.middle + 50 * scale.spread)
+    standing[0] = scale.middle + 52 * scale.spread
+    weights = weights_of(scale)
+    found = loops_of(loops).best(standing, np.ones(4, np.bool_), None, columns, weights, 1.0, FOREVER, NOW, 4)
+    assert found[5] == [1.0] * 4
+    assert found[0] == [0, 1, 3, 2]
+
+
+@both_loops
 def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops: str) -> None:
     old = Columns(
         np.zeros(40, np.uint8),
@@ -402,13 +594,23 @@ def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops
         np.array([f"atom-{place:02}".encode() for place in range(40)], "S37"),
     )
     old.importance[0], old.fresh_at[0] = 5, NOW
-    standing = np.full(40, 0.9)
-    standing[0] = 0.3
-    weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.0)
-    best = compiled().best if loops == "compiled" else numpy_kernels.best
-    found = best(standing, np.ones(40, np.bool_), None, old, weights, 1.0, FOREVER, NOW, 2)
+    standing = np.full(40, 11.0)
+    standing[0] = 9.5
+    weights = weights_of(Scale(0.0, 10.0, 1.0))
+    found = loops_of(loops).best(standing, np.ones(40, np.bool_), None, old, weights, 1.0, FOREVER, NOW, 2)
     assert found[0] == [0, 1]
-    assert found[5] == pytest.approx([0.3, 0.9 * FLOOR * 0.76])
+    odds = [math.exp(-0.5), math.exp(1.0) * FLOOR * 0.76]
+    assert found[5] == pytest.approx([each / (1 + each) for each in odds])
+
+
+@both_loops
+def test_of_nothing_nothing_is_best(loops: str) -> None:
+    chance, weights = np.random.default_rng(1), weights_of(Scale(3.5, 8.0, 1.2))
+    for atoms, limit in ((0, 0), (0, 5), (3, 0), (100, 0), (20_000, 0)):
+        for matching in (np.ones(atoms, np.bool_), np.zeros(atoms, np.bool_)):
+            columns, wish = some_columns(chance, atoms), (1.0, FOREVER, NOW, limit)
+            found = loops_of(loops).best(chance.random(atoms), matching, None, columns, weights, *wish)
+            assert [list(each) for each in found] == [[]] * 6
 
 
 @compiled_only
@@ -423,6 +625,7 @@ def test_what_is_new_and_important_comes_before_much_that_is_alike_and_old(loops
     mentioned=st.booleans(),
     beside=st.booleans(),
     usual=st.sampled_from((None, (0.1, 0.2))),
+    scale=scales_of_questions,
 )
 def test_all_at_once_is_what_one_after_the_other_gives(
     atoms: int,
@@ -435,10 +638,10 @@ def test_all_at_once_is_what_one_after_the_other_gives(
     mentioned: bool,
     beside: bool,
     usual: tuple[float, float] | None,
+    scale: Scale,
 ) -> None:
     chance = np.random.default_rng(seed)
     runs, columns = some_runs(chance, atoms), some_columns(chance, atoms)
-    weights = Weights(RATES, IMPORTANCE, FLOOR, 10.0, 0.7)
     vectors = unit_vectors(chance, atoms + 1, width)
     kept = VectorsSegment.from_vectors(vectors[1:])
     rows, finer = (None, None) if meaning == "no vectors" else (kept.rows, kept.finer)
@@ -465,11 +668,13 @@ def test_all_at_once_is_what_one_after_the_other_gives(
         compiled().likeness(vector, rows, scales, likeness)
         compiled().fine_likeness(vector, rows, finer, scales, finely)
     unsure = 0.0 if vector is None else numpy_vectors.measure_largest_error(vector, scales)
-    compiled().total(lexical, likeness, finely, unsure, counted, usual, 30, 4.2, rest if more is None else more, sums)
-    expected = compiled().best(sums, matching, bonus, columns, weights, *wish[1:])
+    context = rest if more is None else more
+    compiled().total(lexical, likeness, finely, unsure, counted, usual, 30, scale.words_weight, context, sums)
+    expected = compiled().best(sums, matching, bonus, columns, weights_of(scale), *wish[1:])
 
-    held = (runs, WORTH, rows, finer, scales, rest, 4.2, 30, columns, weights)
-    question = (tuple(terms), vector, roughly, among, there, counted, usual, more, matching, *wish)
+    # The middle and the spread of a question count in place of those that are held.
+    held = (runs, WORTH, rows, finer, scales, rest, 30, columns, weights_of(Scale(0.0, 1e3, 1e-3)))
+    question = (tuple(terms), vector, roughly, among, there, counted, usual, more, matching, *wish, scale)
     found, matches = compiled().rank(compiled().hold(*held), *question)
     assert (found, matches) == (expected, matching.sum())
     plain, matches = numpy_kernels.rank(numpy_kernels.hold(*held), *question)
@@ -523,6 +728,25 @@ def words_arguments(**changed: Any) -> tuple[Any, ...]:
     return (tuple(run.values()),), *right.values()
 
 
+def window_arguments(**changed: Any) -> tuple[Any, ...]:
+    words = {name: changed[name] for name in ("terms", "starts", "places", "codes", "own") if name in changed}
+    (runs, *_) = words_arguments(**words)
+    right: dict[str, Any] = {
+        "runs": runs,
+        "asked": (3, 5),
+        "amounts": np.tile(np.linspace(0.1, 5, 128), 2),
+        "previous": np.array([-1, 0, 1, 2], np.int32),
+        "next": np.array([1, 2, 3, -1], np.int32),
+        "need": np.ones(4, np.float32),
+        "saturation": 0.5,
+        "weights": (0.5, 0.3),
+        "among": None,
+        "atoms": 4,
+        "scores": np.zeros(4),
+    }
+    return tuple((right | {name: value for name, value in changed.items() if name in right}).values())
+
+
 def best_arguments(**changed: Any) -> tuple[Any, ...]:
     chance = np.random.default_rng(1)
     columns = some_columns(chance, 4)
@@ -552,7 +776,6 @@ def hold_arguments(**changed: Any) -> tuple[Any, ...]:
         "finer": np.ones((4, 3), np.int8),
         "scales": np.ones(4, np.float32),
         "rest": np.ones(4),
-        "words_weight": 4.2,
         "usual_atoms": 30,
         "columns": columns,
         "weights": weights,
@@ -578,6 +801,7 @@ def rank_arguments(**changed: Any) -> tuple[Any, ...]:
         "known_at": FOREVER,
         "now": NOW,
         "limit": 2,
+        "scale": Scale(4.2, 10.0, 0.7),
     }
     return tuple((right | changed).values())
 
@@ -619,6 +843,7 @@ def without(some: dict[str, Any], name: str) -> dict[str, Any]:
 
 ARGUMENTS = {
     "word_scores": words_arguments,
+    "window_scores": window_arguments,
     "likeness": likeness_arguments,
     "fine_likeness": fine_likeness_arguments,
     "total": total_arguments,
@@ -727,7 +952,6 @@ def test_what_is_right_is_taken(function: str) -> None:
         ("hold", {"finer": None}, (TypeError, BufferError)),
         ("hold", {"scales": np.ones(3, np.float32)}, ValueError),
         ("hold", {"rest": np.ones(5)}, ValueError),
-        ("hold", {"words_weight": None}, TypeError),
         ("hold", {"columns": (np.zeros(4, np.uint8),)}, IndexError),
         ("hold", {"floor": "low"}, TypeError),
         ("rank", {"held": None}, (TypeError, ValueError)),
@@ -748,6 +972,35 @@ def test_what_is_right_is_taken(function: str) -> None:
         ("rank", {"bonus": np.ones(3)}, ValueError),
         ("rank", {"known_at": 2**80}, OverflowError),
         ("rank", {"limit": -1}, ValueError),
+        ("rank", {"scale": None}, (TypeError, SystemError)),
+        ("rank", {"scale": (4.2, 10.0)}, IndexError),
+        ("rank", {"scale": (4.2, None, 0.7)}, TypeError),
+        ("rank", {"scale": ("high", AskedTooLate(), AskedTooLate())}, TypeError),
+        ("window_scores", {"places": np.array([0, 1, 4], np.uint32)}, ValueError),
+        ("window_scores", {"places": np.array([0, 1, 2**32 - 1], np.uint32)}, ValueError),
+        ("window_scores", {"places": np.array([0, 1], np.uint32)}, ValueError),
+        ("window_scores", {"codes": np.array([1], np.uint8)}, ValueError),
+        ("window_scores", {"starts": np.array([0, 1, 9], np.uint32)}, ValueError),
+        ("window_scores", {"starts": np.array([2, 1, 3], np.uint32)}, ValueError),
+        ("window_scores", {"own": "words"}, TypeError),
+        ("window_scores", {"asked": (3, -5)}, OverflowError),
+        ("window_scores", {"asked": None}, (TypeError, SystemError)),
+        ("window_scores", {"runs": None}, (TypeError, SystemError)),
+        ("window_scores", {"runs": ((),)}, ValueError),
+        ("window_scores", {"amounts": np.ones(128)}, ValueError),
+        ("window_scores", {"amounts": np.ones(256, np.float32)}, ValueError),
+        ("window_scores", {"previous": np.full(3, -1, np.int32)}, ValueError),
+        ("window_scores", {"next": np.full(4, -1)}, ValueError),
+        ("window_scores", {"next": np.full(8, -1, np.int32)[::2]}, (ValueError, BufferError)),
+        ("window_scores", {"need": np.ones(4)}, ValueError),
+        ("window_scores", {"need": np.ones(3, np.float32)}, ValueError),
+        ("window_scores", {"saturation": "half"}, TypeError),
+        ("window_scores", {"weights": (0.5,)}, IndexError),
+        ("window_scores", {"weights": ("half", AskedTooLate())}, TypeError),
+        ("window_scores", {"among": np.ones(3, np.bool_)}, ValueError),
+        ("window_scores", {"atoms": "four"}, TypeError),
+        ("window_scores", {"scores": locked(np.zeros(4))}, (ValueError, BufferError)),
+        ("window_scores", {"scores": np.zeros(8)[::2]}, (ValueError, BufferError)),
     ],
 )
 def test_what_would_lead_them_astray_is_refused(
@@ -768,7 +1021,7 @@ def arrays_in(given: Any) -> list[NDArray[Any]]:
 def test_they_let_go_of_what_they_were_given(function: str) -> None:
     right = ARGUMENTS[function]()
     # The last thing that is looked at is wrong: an array of another size, a limit or weights that there cannot be.
-    wrong = (*right[:-1], {"best": -1, "rank": -1, "hold": (RATES,)}.get(function, np.zeros(3)))
+    wrong = (*right[:-1], {"best": -1, "rank": (4.2,), "hold": (RATES,)}.get(function, np.zeros(3)))
     arrays = arrays_in(right)
     before = [sys.getrefcount(array) for array in arrays]
     for _ in range(100):

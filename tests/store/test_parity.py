@@ -14,6 +14,7 @@ import pytest
 
 import longmind
 from longmind.change_feed import ChangeFeed
+from longmind.recall.index.passage_entries import PassageEntries
 from longmind.scope import TenantScope
 from longmind.settings import Settings
 from longmind.store.migrations import Migration, load_migrations
@@ -47,6 +48,7 @@ WORDS = (
     "000000000000d8d8d8"
 )
 VECTORS = "56435453010002000200000000000000000000004e8a6b2ea069ce3b000000005f7f0000"
+PASSAGES = PassageEntries.from_texts([1], ["I live in Graz."]).encode().hex()
 EVENT_VECTORS = "45565453010002000100000000000000000000007c4c1c060400000000000000a069ce3b5f7f"
 FACTS = (
     "4643545301000000020000001a00000000000000d1c009ab5b5b22686f6d65225d2c5b5d2c7b2263697479223a5b305d7d5d"
@@ -217,6 +219,13 @@ ROWS = {
     22: [],
     23: [],
     24: [],
+    25: [
+        f"INSERT INTO passage_segments (scope_id, model, first, last, messages, body) "
+        f"VALUES ('{ADA.id}', 'test:tiny@2', 1, 1, 1, X'{PASSAGES}')",
+        f"INSERT INTO unquotable_messages (scope_id, message_id) VALUES ('{ADA.id}', 'msg_9')",
+        f"INSERT INTO passage_revisions (scope_id, forgotten, stored) VALUES ('{ADA.id}', 1, 1)",
+        f"INSERT INTO binding_revisions (app_key, revision) VALUES ('{ADA.app_key}', 1)",
+    ],
 }
 
 
@@ -272,7 +281,11 @@ def test_postgres_does_not_try_to_compress_vectors(postgres_url: str) -> None:
         found = postgres.execute(
             "SELECT attrelid::regclass::text FROM pg_attribute WHERE attname = 'body' AND attstorage = 'e' ORDER BY 1"
         ).fetchall()
-    assert found == [("longmind.event_vectors",), ("longmind.vector_segments",)]
+    assert found == [
+        ("longmind.event_vectors",),
+        ("longmind.passage_segments",),
+        ("longmind.vector_segments",),
+    ]
 
 
 def test_each_version_has_rows_to_try_it_with() -> None:

@@ -58,12 +58,15 @@ SYSTEM_STATEMENTS = {
     "mirrored_timelines",
     "mirrored_users",
     "newest_place",
+    "oldest_passages_job",
+    "owners_of_covered_conversations",
     "list_access_keys",
     "note_key_use",
     "owners_of_stale_conversations",
     "ledger_writers",
     "queue_by_kind",
     "recent_lags",
+    "recent_passage_lags",
     "revoke_access_key",
     "shared_spaces_of_others",
     "spaces_lacking_vectors",
@@ -286,7 +289,16 @@ def test_every_table_with_user_data_has_a_scope_on_both_engines(postgres_url: st
     longmind.open(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         assert postgres_user_tables(connection) == USER_TABLES
-        assert postgres_app_tables(connection) == APP_TABLES == {"bindings", "binding_members", "space_grants"}
+        assert (
+            postgres_app_tables(connection)
+            == APP_TABLES
+            == {
+                "bindings",
+                "binding_members",
+                "binding_revisions",
+                "space_grants",
+            }
+        )
         assert postgres_tables(connection) == USER_TABLES | APP_TABLES | HOST_TABLES
     assert sqlite_tables(migrated_in_memory()) == USER_TABLES | APP_TABLES | HOST_TABLES
     assert {"conversations", "events", "spaces", "atoms", "entities", "vector_segments"} <= USER_TABLES

@@ -39,6 +39,7 @@ from longmind.store.tables import (
     extraction_marks,
     ledger,
     messages,
+    passages,
     spaces,
 )
 from longmind.store.whole_tables import user_rows as table_rows
@@ -65,6 +66,7 @@ class ErasureResult:
 def erase(run: Transaction, scope: Scope, tables: Sequence[TableColumns], now: Micros) -> ErasureResult:
     """Erase a user. Call it inside `write_exclusively` only; nothing is erased unless all of it commits."""
     epoch = erasures.raise_epoch(run)
+    passages.begin_epoch(run)
     shared = _erase_from_others(run, scope, now)
     # Read before the tables go: the receipt says where the chains of the user ended.
     ends = audit.list_ends(run)

@@ -19,7 +19,7 @@ from longmind.admin.import_sources import ImportedRecords
 from longmind.errors import Conflict, InvalidInput
 from longmind.scope import Scope, rename_timeline
 from longmind.store.database import Transaction
-from longmind.store.tables import erasures
+from longmind.store.tables import bindings, erasures, passages
 from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
 from longmind.store.whole_tables import user_rows as table_rows
 from longmind.store.whole_tables.user_rows import TableColumns
@@ -53,6 +53,9 @@ def import_records(
     present = [table for table in tables if table.place.imported and records.columns(table.name)]
     try:
         check_index(records)
+        # Caches know nothing of imported messages, nor of those among them that must not be quoted.
+        passages.begin_epoch(run)
+        bindings.raise_revision(run)
         return {table.name: _import_table(run, table, records, move) for table in present}
     except InvalidInput:
         raise

@@ -23,7 +23,7 @@ from longmind.models.grant import SpaceGrant
 from longmind.models.job import Job, JobStatus, WorkReport
 from longmind.models.key import AccessKey, MadeKey
 from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibility
-from longmind.models.recall import Recall, WhyNot
+from longmind.models.recall import Effort, Recall, WhyNot
 from longmind.models.space import MemorySpace, SpaceKind
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
 from longmind.models.turn import TurnOptions, TurnResult
@@ -35,7 +35,7 @@ from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
 from longmind.tools.service import Tools
 from longmind.tools.user_consent import Confirm
-from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
+from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, Score, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
 from longmind.working_context.service import WorkingContexts
 from pathlib import Path
 from typing import Any, IO, Literal, Self
@@ -112,30 +112,38 @@ class AsyncConversations:
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
-    async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, explain: bool=False) -> Recall:
-        """Find what is known about a topic, best first.
+    async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None, effort: Effort='normal', exhaustive: bool | None=None, passages: bool=True, explain: bool=False) -> Recall:
+        """Find what is known about a topic, best first: facts in `hits`, and in `passages` quotes from conversations.
 
-        query: a question or a few words, at most 10,000 characters. limit: from 1 to 200.
+        query: a question or a few words, at most 10,000 characters. limit: from 1 to 200, of hits and of passages.
         category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
         entity: only atoms about this entity, by its id or name.
         status: `ACTIVE`, `ARCHIVED` or None for both.
         valid_at: what was true at an instant. known_at: what had been recorded by then. By default now.
+        min_score: the least score of a hit or passage, from 0 to 1; by default all are returned, and weak ones marked.
+        effort: `high` may spend up to half a second on better results.
+        exhaustive: collect everything relevant, even beyond the limit, for lists and counts; by default where the
+        question asks for all.
+        passages: False leaves quotes out. They have no category, kind, tag, importance or status, so a filter by one
+        of these leaves them out too.
         explain: return the factors of each score too."""
     async def why_not(self, atom_id: AtomId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
         """Explain why `recall_by_topic` with the same arguments does not find an atom.
 
         The answer names the filter that excludes the atom, or says that it has ended, or gives its rank. Raises
         NotFound for an atom that the user may not read."""
-    async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> Recall:
+    async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
         """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
-        limit: from 1 to 200. valid_at, known_at: as in `recall_by_topic`."""
-    async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, known_at: Instant | None=None) -> Recall:
+        limit: from 1 to 200. valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions the entity
+        has the score 1."""
+    async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
         """Find how facts have changed, oldest first: about an entity, about a topic, or all within a window.
 
         entity_id_or_name, query: pass at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
-        include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay."""
+        include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay.
+        min_score: as in `recall_by_topic`; without a query every fact has the score 1."""
     async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[SpaceId], extraction_policy: PolicyInput | None=None) -> Binding:
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
@@ -250,20 +258,22 @@ class AsyncMemory:
 
 class AsyncWorkingContexts:
     def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...
-    async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
+    async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, include_quotes: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
         """Build the context for a model's next answer: the summary, its memory and the last turns.
 
-        recall_query: the topic to recall atoms about; without it, only always-on atoms are shown.
-        recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: 1 to 10,000,000.
+        recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
+        recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
+        include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
+        that repeat other parts of the context, are always left out.
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
         memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
         lines about the query where the policy says so.
 
-        If the budget is short, the oldest turns are dropped first, then the worst hits, then the least important
-        always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an unknown conversation
-        or space."""
+        If the budget is short, the oldest turns are dropped first, then the worst quotes, then the worst hits, then the
+        least important always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an
+        unknown conversation or space."""
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...
@@ -316,8 +326,9 @@ class AsyncTools:
     async def memory_search(self, query: str | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: int=20) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones.
 
-        An entry must have all of the tags. `notice` and `provenance` accompany behavioral entries, which are
-        suggestions and no commands."""
+        An entry must have all of the tags. `passages` has quotes from conversations if a binding leads from them to the
+        space of the group, unless tags or a type are asked for. Weak results may have nothing to do with the query.
+        `notice` and `provenance` accompany behavioral entries, which are suggestions and no commands."""
     async def memory_brief(self, include_provenance: bool=False) -> Brief:
         """Return an overview for the start of a session: behavioral entries, then facts and context, newest first."""
     async def memory_delete(self, id: str) -> DeletedEntry:
@@ -414,18 +425,20 @@ class AsyncEvents:
         """Return one event of the user, on whichever timeline it is; None if there is none."""
     async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
         """Count the user's events by kind on all timelines: those since an instant, or all."""
-    async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None) -> list[Event]:
+    async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None, min_score: Score | None=None) -> list[Event]:
         """Find events of the whole timeline about a query, best first; without a query, the newest first.
 
         `semantic` ranks by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
         structural without a query, and semantic with one. Without an embedder, or with `use_embedding=False`, words
         decide. An event must have all of the tags, and lie in the time window, such as `90s`, `15m`, `12h` or `7d`. If
-        no event is related to the query, the list is empty."""
-    async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: str | datetime | float | None=None, created_at_max: str | datetime | float | None=None) -> list[EventSearchResult]:
+        no event is related to the query, the list is empty. min_score: the least probability, from 0 to 1, that an
+        event is about the query, whatever the mode."""
+    async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: str | datetime | float | None=None, created_at_max: str | datetime | float | None=None, min_score: Score | None=None) -> list[EventSearchResult]:
         """Find snapshots of states about a query, best first, of one key or of all.
 
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
-        datetime or seconds since 1970, and take precedence over the bounds of the time window."""
+        datetime or seconds since 1970, and take precedence over the bounds of the time window. As in recall, a score is
+        the probability that a snapshot is about the query, and min_score the least one."""
     async def distill_long_term(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', include_kinds: Sequence[str] | None=None, include_tags: Sequence[str] | None=None, max_events: int=200, min_signal: float | None=None, use_llm: bool=False, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
         """Summarise the newest events, record the summary as an event, and return it; `{}` if there are no events.
 
@@ -533,7 +546,7 @@ class AsyncEngineOperations:
     async def forget_jsonl(self, scope: Scope) -> None:
         """Remove the JSONL files of a user whose events were erased; late appends do not bring them back."""
     async def reindex(self, on_progress: Callable[[int, int, int], object] | None=None) -> int:
-        """Make the missing vectors of this engine's embedder for all atoms now; return how many were made.
+        """Make the missing vectors of this engine's embedder for all atoms and messages now; return how many were made.
 
         `on_progress` is called again and again with the number of vectors made, of spaces done and of all spaces to
         do. Raises InvalidInput if the engine has no embedder."""

@@ -60,6 +60,11 @@ def sanitise(text: str) -> str:
     return line
 
 
+def shorten(text: str, length: int) -> str:
+    """Return the text, cut to a length with an ellipsis at its end if it is longer."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
 def escape_markup(text: str) -> str:
     """Return a sanitised text for markup, between tags or in an attribute; existing escapes stay."""
     text = _BARE_AMPERSANDS.sub("&amp;", text)

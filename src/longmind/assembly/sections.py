@@ -11,17 +11,23 @@ from typing import Any, Literal
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.models.atom import Atom
 from longmind.models.message import Message
+from longmind.models.recall import QuotedMessage
 
-Shape = Literal["text", "lines", "memory", "turns"]
+Shape = Literal["text", "lines", "memory", "quotes", "turns"]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A line, a turn or a text, with the fields that a template may show. All of its texts are sanitised."""
+    """A line, a quote, a turn or a text, with the fields that a template may show. All of its texts are sanitised."""
 
     fields: dict[str, Any]
     atom: Atom | None = None
+    quoted: QuotedMessage | None = None
     messages: tuple[Message, ...] = ()
+
+    def list_message_ids(self) -> list[str]:
+        """Return the ids of the messages that the piece shows."""
+        return [self.quoted.id] if self.quoted is not None else [message.id for message in self.messages]
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,9 @@ def _build_variable(section: Section, numbers: dict[str, int]) -> dict[str, Any]
         return False
     if section.shape == "text":
         return section.pieces[0].fields
+    if section.shape == "quotes":
+        by_conversation = groupby((piece.fields for piece in section.pieces), key=itemgetter("conversation"))
+        return {"items": [{"messages": list(messages)} for _, messages in by_conversation]}
     if section.shape == "turns":
         return {"items": [piece.fields for piece in section.pieces]}
     if section.shape == "lines":

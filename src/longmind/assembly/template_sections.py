@@ -20,6 +20,7 @@ WORKING_CONTEXT: Outline = {
     "summary": "text",
     "always_on": "memory",
     "recalled": "memory",
+    "quotes": "quotes",
     "turns": "turns",
 }
 
@@ -28,7 +29,7 @@ LINE_FIELDS = ("line", "number", "text", "about", "category", "kind", "date", "u
 _NOT_ALWAYS = ("category", "until")
 """Fields that may be empty."""
 MESSAGE_FIELDS = ("line", "who", "role", "date", "text")
-"""Fields of a message; `line` is the speaker and the text."""
+"""Fields of a message; `line` is the speaker and the text, and in a quote the day before them."""
 
 # Cannot occur in a template: accepted texts never hold it.
 _MARK = "\x00"
@@ -60,7 +61,7 @@ def build_sample(outline: Outline, parts: Collection[str], *, spare: str = "") -
         elif shape == "lines":
             group = {"title": "x", "items": [{"title": "x", "text": marks[name]}]}
             shown[name] = {"groups": [group]} if name in parts else False
-        elif shape == "turns":
+        elif shape in ("quotes", "turns"):
             message = {**dict.fromkeys(MESSAGE_FIELDS, "x"), "line": marks[name], "text": marks[name]}
             shown[name] = {"items": [{"messages": [message]}]} if name in parts else False
         else:

@@ -11,6 +11,7 @@ from longmind.assembly.sections import Piece
 from longmind.models.atom import Atom, Trust
 from longmind.models.content import Block, ImageBlock, TextBlock, ToolUseBlock
 from longmind.models.message import Message
+from longmind.models.recall import Passage, QuotedMessage
 
 _SOURCES: dict[Trust, str] = {
     "user": "said by the user",
@@ -18,7 +19,7 @@ _SOURCES: dict[Trust, str] = {
     "assistant": "said by the assistant, not confirmed by the user",
     "tool": "from a tool, not confirmed by the user",
 }
-_ROLES = {"user": "User", "assistant": "Assistant", "system": "Application"}
+_ROLES = {"user": "User", "assistant": "Assistant", "system": "Application", "tool": "Tool"}
 
 
 def make_atom_piece(atom: Atom) -> Piece:
@@ -57,6 +58,20 @@ def make_turns_piece(messages: Sequence[Message]) -> Piece:
                 {"line": f"{speaker}: {text}", "who": speaker, "role": message.role, "date": date, "text": text}
             )
     return Piece({"messages": lines}, messages=tuple(messages))
+
+
+def make_quote_piece(passage: Passage, message: QuotedMessage) -> Piece:
+    """Return a message of a passage with the day on which it was said, and who said it."""
+    date, speaker, text = message.said_at[:10], _ROLES[message.role], sanitise(message.text)
+    fields = {
+        "line": f"{date}, {speaker}: {text}",
+        "conversation": passage.conversation_id,
+        "who": speaker,
+        "role": message.role,
+        "date": date,
+        "text": text,
+    }
+    return Piece(fields, quoted=message)
 
 
 def describe_message(message: Message) -> str:

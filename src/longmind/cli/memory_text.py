@@ -9,21 +9,27 @@ from rich.text import Text
 
 from longmind.cli.output import stdout
 from longmind.models.atom import Atom
-from longmind.models.recall import Explanation, Hit, Recall
+from longmind.models.recall import Explanation, Hit, Passage, QuotedMessage, Recall
 
 
 def print_recall(recall: Recall) -> None:
-    """Print all hits, each with its source and, if it was requested, its explanation."""
-    if not recall.hits:
+    """Print all hits, each with its source and, if it was requested, the reasons for its score; then all quotes."""
+    if not recall.hits and not recall.passages:
         stdout.print("Nothing is remembered about that.")
         return
+    if not recall.found:
+        stdout.print("Nothing relevant is known; the nearest:")
     for place, hit in enumerate(recall.hits, 1):
         _print_hit(place, hit)
-    stdout.print(
-        f"\n{len(recall.hits)} of {recall.total_candidates} candidates, {recall.latency_ms:.1f} ms",
-        style="dim",
-        highlight=False,
-    )
+    if recall.passages:
+        stdout.print(Text("Said in conversations:", "bold"))
+    for passage in recall.passages:
+        for message in passage.messages:
+            _print_quote(passage, message)
+        if passage.explanation is not None:
+            print_explanation(passage.explanation)
+    counts = f"{len(recall.hits)} of {recall.total_candidates} facts, {len(recall.passages)} quotes"
+    stdout.print(f"\n{counts}, {recall.latency_ms:.1f} ms", style="dim", highlight=False)
 
 
 def print_atom(atom: Atom) -> None:
@@ -49,18 +55,9 @@ def print_atom(atom: Atom) -> None:
 
 
 def print_explanation(explanation: Explanation) -> None:
-    """Print the factors of a score, and the ranks by meaning and by words."""
-    ranks = {"by meaning": explanation.dense_rank, "by words": explanation.lexical_rank}
-    places = ", ".join(f"number {rank} {name}" for name, rank in ranks.items() if rank is not None)
-    factors = {
-        "similarity": explanation.similarity,
-        "importance": explanation.importance_weight,
-        "age": explanation.decay_weight,
-        "entity": explanation.entity_match_bonus,
-        "reranked": explanation.rerank,
-    }
-    line = "  ".join(f"{name} {value:.3f}" for name, value in factors.items() if value is not None)
-    stdout.print(Text(f"     {line}" + (f"  ({places})" if places else ""), "dim"), soft_wrap=True)
+    """Print the reasons for a score, one on each line."""
+    for reason in explanation.reasons:
+        stdout.print(Text(f"     - {reason}", "dim"), soft_wrap=True)
 
 
 def format_validity(atom: Atom) -> str:
@@ -77,8 +74,22 @@ def _print_hit(place: int, hit: Hit) -> None:
     source = f", said in {atom.source_message_ids[0]}" if atom.source_message_ids else ""
     superseded = ", superseded" if atom.superseded_by else ""
     stdout.print(
-        Text.assemble((f"{place:>3}  ", "cyan"), (atom.text, "bold"), (f"  {hit.score:.3f}", "green")), soft_wrap=True
+        Text.assemble((f"{place:>3}  ", "cyan"), (atom.text, "bold"), *_format_score(hit.score, hit.weak)),
+        soft_wrap=True,
     )
     stdout.print(Text(f"     {atom.id}, {format_validity(atom)}{superseded}{source}", "dim"), soft_wrap=True)
     if hit.explanation is not None:
         print_explanation(hit.explanation)
+
+
+def _print_quote(passage: Passage, message: QuotedMessage) -> None:
+    """Print a message: its text and score, and below it who said it, when and where."""
+    text = " ".join(message.text.split())
+    stdout.print(Text.assemble("  \u201c", text, "\u201d", *_format_score(passage.score, passage.weak)), soft_wrap=True)
+    source = f"{message.role}, {message.said_at[:10]}, {message.id} in {passage.conversation_id}"
+    stdout.print(Text(f"     {source}", "dim"), soft_wrap=True)
+
+
+def _format_score(score: float, weak: bool) -> list[tuple[str, str]]:
+    """Return a score in two digits, as the parts of a line."""
+    return [(f"  {score:.2f}", "dim" if weak else "green"), (" weak" if weak else "", "dim")]

@@ -85,6 +85,7 @@ class Conversations:
         summary_turns: int = 0,
         job_attempts: int = USUAL_ATTEMPTS,
         wake_workers: Callable[[], None] = lambda: None,
+        passages_kind: str | None = None,
     ) -> None:
         self._database = database
         self._scope = scope
@@ -95,6 +96,7 @@ class Conversations:
         self._blocks = blocks
         self._attempts = job_attempts
         self._wake_workers = wake_workers
+        self._passages_kind = passages_kind
 
     def create_conversation(
         self,
@@ -328,6 +330,7 @@ class Conversations:
             self._clock(),
             self._attempts,
             self._summary_turns,
+            self._passages_kind,
         )
 
     def run_turn(
@@ -392,7 +395,9 @@ class Conversations:
             # Chosen last, because making a model may take a second.
             model=self._models.choose(model, provider),
         )
-        return RunningTurn(self._database, self._scope, self._clock, self._attempts, self._summary_turns, plan).run()
+        return RunningTurn(
+            self._database, self._scope, self._clock, self._attempts, self._summary_turns, self._passages_kind, plan
+        ).run()
 
     def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
         """Bring the summary of a conversation up to the last finished turn now.
@@ -471,6 +476,7 @@ class Conversations:
             self._clock(),
             self._attempts,
             self._summary_turns,
+            self._passages_kind,
         )
 
     def _read(

@@ -72,6 +72,7 @@ class RunningTurn:
     clock: Clock
     job_attempts: int
     summary_turns: int
+    passages_kind: str | None
     plan: TurnPlan
     appended: list[Message] = field(default_factory=list)
     reminders: list[Message] = field(default_factory=list)
@@ -106,6 +107,7 @@ class RunningTurn:
             self.clock(),
             self.job_attempts,
             self.summary_turns,
+            self.passages_kind,
         )
         # From here on there is a result, and the mark has to be removed in any case.
         self.run_id = run_id
@@ -219,6 +221,7 @@ class RunningTurn:
             self.clock(),
             self.job_attempts,
             self.summary_turns,
+            self.passages_kind,
             ends=ends,
         )
         self.attempt = message.attempt

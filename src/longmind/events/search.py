@@ -17,7 +17,7 @@ from longmind.models.event import Event
 from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.scope import Level
 from longmind.store.tables import events as store
-from longmind.validation.parameter_limits import LIMIT
+from longmind.validation.parameter_limits import LIMIT, SCORE
 from longmind.validation.text import quote_value, to_storable
 
 if TYPE_CHECKING:
@@ -47,13 +47,15 @@ class EventSearch:
         level: Level | None,
         time_window: str | None,
         mode: SearchMode | None,
+        min_score: float | None,
     ) -> list[Event]:
         """Return the events that a query is about, best first; see `Events.search`."""
         mode = _choose_mode(mode, use_embedding)
+        least = _validate_min_score(min_score)
         limit = LIMIT.check("limit", limit)
         names = validate_names(kinds, "kinds")
         window = self._log.build_window(level, all_tags=tags, **_read_time_window(self._log.clock(), time_window))
-        found = self._rank("" if query is None else query, window, names, mode, limit)
+        found = self._rank("" if query is None else query, window, names, mode, limit, least)
         return [event for event, _ in found]
 
     def search_states(
@@ -65,9 +67,10 @@ class EventSearch:
         time_window: str | None,
         created_at_min: str | datetime | float | None,
         created_at_max: str | datetime | float | None,
+        min_score: float | None,
     ) -> list[EventSearchResult]:
         """Return the state snapshots that a query is about, best first; see `Events.search_state`."""
-        limit = LIMIT.check("top_k", limit)
+        limit, least = LIMIT.check("top_k", limit), _validate_min_score(min_score)
         required = [STATE_TAG, *validate_tags(tags)]
         if key is not None:
             required.append(f"{STATE_TAG}:{validate_state_key(key)}")
@@ -81,11 +84,17 @@ class EventSearch:
         window = self._log.build_window(None, all_tags=required, **bounds)
         return [
             EventSearchResult.from_event(event, score)
-            for event, score in self._rank(query, window, None, "auto", limit)
+            for event, score in self._rank(query, window, None, "auto", limit, least)
         ]
 
     def _rank(
-        self, query: object, window: store.EventWindow | None, kinds: Sequence[str] | None, mode: SearchMode, limit: int
+        self,
+        query: object,
+        window: store.EventWindow | None,
+        kinds: Sequence[str] | None,
+        mode: SearchMode,
+        limit: int,
+        min_score: float,
     ) -> list[tuple[Event, float]]:
         if not isinstance(query, str):
             raise InvalidInput(f"query must be a text, not {type(query).__name__}.")
@@ -98,13 +107,18 @@ class EventSearch:
             newest = self._log.read(store.list_newest, window, limit, 0, kinds)
             return [(event, 0.0) for event in reversed(newest)]
         query = to_storable(query)[:_QUERY_LIMIT]
-        return self._retriever().find(self._log.scope, window, kinds, query, mode, limit, self._log.clock())
+        return self._retriever().find(self._log.scope, window, kinds, query, mode, limit, self._log.clock(), min_score)
+
+
+def _validate_min_score(given: object) -> float:
+    return 0.0 if given is None else float(SCORE.check("min_score", given))
 
 
 def _choose_mode(mode: object, use_embedding: object) -> SearchMode:
     if mode is not None and mode not in get_args(SearchMode):
         raise InvalidInput(f"Unknown mode {quote_value(mode)}.", hint=f"Use one of {', '.join(get_args(SearchMode))}.")
-    chosen: SearchMode = "auto" if mode is None else mode  # type: ignore[assignment]  # it is one of the known
+    # Among events `auto` is by meaning alone; that of the retriever is by relevance, for states.
+    chosen: SearchMode = "semantic" if mode in (None, "auto") else mode  # type: ignore[assignment]  # it is one of the known
     return chosen if use_embedding or chosen == "structural" else "lexical"
 
 

@@ -34,7 +34,7 @@ from longmind.recall.index.cache import IndexCache
 from longmind.recall.index.segments import VectorsSegment
 from longmind.recall.index.timeline_index import TimelineIndex, refresh
 from longmind.recall.question import understand_question
-from longmind.recall.ranking.events import EventQuery, rank_events, select_newest
+from longmind.recall.ranking.events import EventQuery, RankOrder, rank_events, select_newest
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.erasure_fence import fence_erasures
@@ -50,6 +50,12 @@ _WRITERS_SECONDS = 0.2
 """Seconds that a refresh waits for open transactions, to know that the index is complete up to a position."""
 _EMBEDDED_CHARACTERS = 8_000
 """Characters of a text that an embedder is given."""
+_ORDERS: dict[SearchMode, RankOrder] = {
+    "auto": "relevance",
+    "semantic": "semantic",
+    "lexical": "lexical",
+    "hybrid": "hybrid",
+}
 _log = logging.getLogger("longmind.events")
 
 
@@ -71,8 +77,11 @@ class EventRetriever:
         mode: SearchMode,
         limit: int,
         now: Micros,
+        min_score: float = 0.0,
     ) -> list[tuple[Event, float]]:
         """Return the events that the query is about with their scores, best first; structural ones newest first.
+
+        The mode `auto` ranks by the scores. min_score: the least score; without a query no event has one.
 
         An event that is erased between ranking and reading is left out, so fewer than `limit` may come back.
         """
@@ -90,7 +99,8 @@ class EventRetriever:
                 elif index.model != model:
                     # Other threads pushed the index out of the cache in the meantime.
                     self._load_vectors(index, scope, window.timeline_id, model)
-                ranked = rank_events(index, passed, event_query, limit, hybrid=mode == "hybrid")
+                order = _ORDERS[mode]
+                ranked = rank_events(index, passed, event_query, limit, order, min_score)
             positions = index.position.values[ranked.places].tolist()
         found = self._database.read(scope, store.read_at, scope, window.timeline_id, positions)
         scores = zip(positions, ranked.scores.tolist(), strict=True)
@@ -105,15 +115,15 @@ class EventRetriever:
         self._indexes.forget(scope)
 
     def _build_query(self, query: str, mode: SearchMode, now: Micros) -> EventQuery:
-        terms = understand_question(query, (), now, by_words=self._embedding is None or mode == "lexical").terms
+        question = understand_question(query, (), now, by_words=self._embedding is None or mode == "lexical")
         # An embedder returns a vector even for a query of signs alone, but it has no meaning.
         if self._embedding is None or mode == "lexical" or not words_of(query):
-            return EventQuery(terms)
+            return EventQuery(question)
         try:
-            return EventQuery(terms, self._embedding.query(query), self._embedding.usual)
+            return EventQuery(question, self._embedding.query(query), self._embedding.usual)
         except EmbedderFailed as error:
             _log.warning("the search for events uses words alone: %s", error)
-            return EventQuery(terms)
+            return EventQuery(question)
 
     def _current(self, scope: Scope, timeline_id: str, *, fresh: bool = True) -> AbstractContextManager[TimelineIndex]:
         """Lend the index of a timeline, refreshed to the last commit if `fresh`."""

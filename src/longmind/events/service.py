@@ -27,7 +27,7 @@ from longmind.scope import Level
 from longmind.store.tables import events as store
 from longmind.summaries.distiller_registry import Distillers
 from longmind.validation.identifiers import validate_id
-from longmind.validation.parameter_limits import LIMIT, HistoryLimit, Label, Limit
+from longmind.validation.parameter_limits import LIMIT, HistoryLimit, Label, Limit, Score
 from longmind.validation.text import quote_value
 
 if TYPE_CHECKING:
@@ -192,15 +192,17 @@ class Events(EventRecorder):
         level: Level | None = None,
         time_window: str | None = None,
         mode: SearchMode | None = None,
+        min_score: Score | None = None,
     ) -> list[Event]:
         """Find events of the whole timeline about a query, best first; without a query, the newest first.
 
         `semantic` ranks by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
         structural without a query, and semantic with one. Without an embedder, or with `use_embedding=False`, words
         decide. An event must have all of the tags, and lie in the time window, such as `90s`, `15m`, `12h` or `7d`. If
-        no event is related to the query, the list is empty.
+        no event is related to the query, the list is empty. min_score: the least probability, from 0 to 1, that an
+        event is about the query, whatever the mode.
         """
-        return self._search.search(query, kinds, tags, limit, use_embedding, level, time_window, mode)
+        return self._search.search(query, kinds, tags, limit, use_embedding, level, time_window, mode, min_score)
 
     def search_state(
         self,
@@ -212,13 +214,17 @@ class Events(EventRecorder):
         time_window: str | None = None,
         created_at_min: str | datetime | float | None = None,
         created_at_max: str | datetime | float | None = None,
+        min_score: Score | None = None,
     ) -> list[EventSearchResult]:
         """Find snapshots of states about a query, best first, of one key or of all.
 
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
-        datetime or seconds since 1970, and take precedence over the bounds of the time window.
+        datetime or seconds since 1970, and take precedence over the bounds of the time window. As in recall, a score is
+        the probability that a snapshot is about the query, and min_score the least one.
         """
-        return self._search.search_states(query, key, tags, top_k, time_window, created_at_min, created_at_max)
+        return self._search.search_states(
+            query, key, tags, top_k, time_window, created_at_min, created_at_max, min_score
+        )
 
     def distill_long_term(
         self,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from longmind.clock import to_micros
 from longmind.extraction.candidate import SourceMessage
-from longmind.models.content import Block, TextBlock, ToolResultBlock
+from longmind.models.content import extract_text
 from longmind.models.message import Message
 from longmind.scope import Scope
 from longmind.store.database import Transaction
@@ -104,23 +104,10 @@ def _find_first(found: Sequence[Message], after: int) -> int:
 
 def to_source_message(message: Message, *, read_only: bool = False) -> SourceMessage | None:
     """Return a message as an extractor reads it, or None for one without text or from the application itself."""
-    text = "\n".join(part for part in map(_read_block, message.content) if part)
+    text = extract_text(message.content)
     if message.role == "system" or not text.strip():
         return None
     return SourceMessage(message.id, message.role, text, to_micros(message.created_at), read_only)
-
-
-def _read_block(block: Block) -> str:
-    """Return the text of a content block, or nothing."""
-    match block:
-        case TextBlock(text=text):
-            return text
-        case ToolResultBlock(content=str(text)):
-            return text
-        case ToolResultBlock(content=parts):
-            return "\n".join(part.text for part in parts if isinstance(part, TextBlock))
-        case _:
-            return ""
 
 
 def find_target_space(run: Transaction, order: ExtractionOrder) -> str | None:

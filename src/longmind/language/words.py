@@ -175,15 +175,39 @@ MOST_STATED = 40
 def count_statement_words(text: str) -> int:
     """Count the words outside of questions, up to `MOST_STATED`.
 
-    Ranking uses the count: a question or a short reply is rarely what a search looks for.
+    Ranking uses the count: a question or a short reply is rarely what a search looks for. What a sentence states before
+    it asks counts: "My flight leaves at nine, so when should I get up?" states five words.
     """
     if len(text) > 1 and not _SENTENCE_END.search(text, 0, len(text) - 1):
         # A single sentence, as most memories are: no need to split it.
-        return 0 if text.endswith(("?", "\uff1f")) else min(len(text.split()), MOST_STATED)
+        return min(_count_stated(text), MOST_STATED)
     stated = 0
     for sentence in _SENTENCE.findall(text):
-        if not sentence.rstrip().endswith(("?", "\uff1f")):
-            stated += len(sentence.split())
-            if stated >= MOST_STATED:
-                return MOST_STATED
+        stated += _count_stated(sentence)
+        if stated >= MOST_STATED:
+            return MOST_STATED
     return stated
+
+
+def _count_stated(sentence: str) -> int:
+    """Count the words of a sentence, or those before its question."""
+    if not sentence.rstrip().endswith(("?", "\uff1f")):
+        return len(sentence.split())
+    asks = _ASKING_CLAUSE.search(sentence)
+    if asks is None or _ASKING.match(sentence):
+        return 0
+    stated = len(sentence[: asks.start()].split())
+    return stated if stated >= _FEWEST_STATED else 0
+
+
+_ASKING_WORDS = (
+    "how|what|where|when|why|which|who|whose|can|could|would|should|do|does|did|is|are|was|were|will|have|has|am|any"
+)
+_ASKING = re.compile(rf"\W*(?:(?:and|but|so|or|ok|okay|well|hey|hi)\W+)?(?:{_ASKING_WORDS})\b", re.IGNORECASE)
+_ASKING_CLAUSE = re.compile(
+    rf"[,;:\u2013\u2014]\s*(?:(?:but|and|so|or|then|also)\s+)?(?:{_ASKING_WORDS})\b"
+    rf"|\s(?:but|and|so)\s+(?:{_ASKING_WORDS})\s+(?:i|you|we|it|there|they|he|she|my|the|this|that|to|much|many)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a question inside of a sentence: after a comma, or after a conjunction and before its subject."""
+_FEWEST_STATED = 3

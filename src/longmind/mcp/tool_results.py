@@ -18,7 +18,8 @@ from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.blocks.tools import advise
 from longmind.errors import InvalidInput, LimitExceeded, LongmindError, ToolError
 from longmind.models.atom import AtomKind, Trust
-from longmind.models.recall import Hit, Recall
+from longmind.models.message import Role
+from longmind.models.recall import Hit, Passage, QuotedMessage, Recall
 from longmind.models.value import Value
 
 _log = logging.getLogger("longmind.mcp")
@@ -49,14 +50,34 @@ class RecalledFact(Value):
     superseded_by: str | None
     source_message_ids: list[str]
     score: float
+    """The probability that the fact is about the question."""
+    weak: bool
+    """True if the fact may have nothing to do with the question."""
 
 
-class RecalledFacts(Value):
-    """The facts that a recall tool found, best first."""
+class RecalledPassage(Value):
+    """A message that was found, word for word; of a long one, the parts that were found."""
 
     model_config = ConfigDict(alias_generator=None)
 
+    conversation_id: str
+    message_id: str
+    role: Role
+    text: str
+    said_at: str
+    score: float
+    weak: bool
+
+
+class RecalledFacts(Value):
+    """The facts and quotes that a recall tool found, best first."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+    found: bool
+    """False if nothing relevant is known: there is nothing, or all of it is weak."""
     facts: list[RecalledFact]
+    passages: list[RecalledPassage]
     notice: str | None = None
     """A note on how to treat behavioural facts, if there are any."""
 
@@ -64,8 +85,12 @@ class RecalledFacts(Value):
 def to_recalled_facts(recall: Recall) -> RecalledFacts:
     """Return the value of a recall tool."""
     behavioral = any(hit.atom.behavioral for hit in recall.hits)
-    facts = [_to_fact(hit) for hit in recall.hits]
-    return RecalledFacts(facts=facts, notice=SUGGESTIONS_NOTICE if behavioral else None)
+    return RecalledFacts(
+        found=recall.found,
+        facts=[_to_fact(hit) for hit in recall.hits],
+        passages=[_to_passage(passage, message) for passage in recall.passages for message in passage.messages],
+        notice=SUGGESTIONS_NOTICE if behavioral else None,
+    )
 
 
 def _to_fact(hit: Hit) -> RecalledFact:
@@ -81,6 +106,19 @@ def _to_fact(hit: Hit) -> RecalledFact:
         superseded_by=atom.superseded_by,
         source_message_ids=atom.source_message_ids,
         score=hit.score,
+        weak=hit.weak,
+    )
+
+
+def _to_passage(passage: Passage, message: QuotedMessage) -> RecalledPassage:
+    return RecalledPassage(
+        conversation_id=passage.conversation_id,
+        message_id=message.id,
+        role=message.role,
+        text=message.text,
+        said_at=message.said_at,
+        score=passage.score,
+        weak=passage.weak,
     )
 
 

@@ -75,7 +75,7 @@ _ANNOTATIONS: dict[str, ToolAnnotations] = {
     "memory_search": _make_read_annotations("Search memories"),
     "memory_brief": _make_read_annotations("Overview of memories"),
     "memory_delete": _make_write_annotations("Delete a memory for good", destructive=True, idempotent=True),
-    "recall_by_topic": _make_read_annotations("Recall facts about a topic"),
+    "recall_by_topic": _make_read_annotations("Recall facts and quotes about a topic"),
     "recall_by_entity": _make_read_annotations("Recall facts about a person or thing"),
     "recall_timeline": _make_read_annotations("Recall how facts changed"),
     "update_memory": _make_write_annotations("Change the memory in every prompt", destructive=True, idempotent=False),
@@ -161,7 +161,7 @@ def _build_recall_tool(context: Context, name: str, space: str | None) -> McpToo
         space_id = _find_space(context, arguments, space)
         # A user without a space has learned nothing yet; that is an empty answer, not an error.
         if space_id is None:
-            return ToolAnswer(NOTHING_FOUND, RecalledFacts(facts=[]).model_dump(mode="json"))
+            return ToolAnswer(NOTHING_FOUND, RecalledFacts(found=False, facts=[], passages=[]).model_dump(mode="json"))
         (bound,) = context.memory.agent_tools(definition, {SPACE: space_id})
         assert isinstance(bound.run, RecallTool)
         recall = bound.run.find(own)

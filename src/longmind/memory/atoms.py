@@ -215,9 +215,12 @@ def remove_atom(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> No
 
 
 def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> None:
+    """Keep extraction from learning an atom again, and passages from quoting what it was learned from."""
     from longmind.extraction import forgotten
+    from longmind.recall.index import passage_storage
 
     forgotten.bury(run, space_id, forgotten.ForgettableFact(atom.text, slot, tuple(atom.source_message_ids)))
+    passage_storage.forget_messages(run, atom.source_message_ids)
 
 
 def _lift_tombstones(run: Transaction, space_id: str, change: SpaceChange, atoms: Sequence[PreparedAtom]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast, get_args
 
 from longmind.clock import Instant, to_iso
 from longmind.errors import InvalidInput, NotFound
@@ -16,12 +17,12 @@ from longmind.memory.validation import (
     validate_trusts,
 )
 from longmind.models.atom import AtomKind, AtomStatus, Trust
-from longmind.models.recall import Recall, WhyNot
-from longmind.recall.request import Filters, RecallRequest
+from longmind.models.recall import Effort, Recall, WhyNot
+from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.store.tables import atoms
 from longmind.validation.identifiers import validate_id
-from longmind.validation.parameter_limits import HITS, QUERY, AtomId, Hits, Importance, Query, SpaceId
-from longmind.validation.text import validate_text
+from longmind.validation.parameter_limits import HITS, QUERY, SCORE, AtomId, Hits, Importance, Query, Score, SpaceId
+from longmind.validation.text import quote_value, validate_text
 
 
 class Recalls(MemoryBase):
@@ -42,26 +43,43 @@ class Recalls(MemoryBase):
         entity: str | None = None,
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
+        min_score: Score | None = None,
+        effort: Effort = "normal",
+        exhaustive: bool | None = None,
+        passages: bool = True,
         explain: bool = False,
     ) -> Recall:
-        """Find what is known about a topic, best first.
+        """Find what is known about a topic, best first: facts in `hits`, and in `passages` quotes from conversations.
 
-        query: a question or a few words, at most 10,000 characters. limit: from 1 to 200.
+        query: a question or a few words, at most 10,000 characters. limit: from 1 to 200, of hits and of passages.
         category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
         entity: only atoms about this entity, by its id or name.
         status: `ACTIVE`, `ARCHIVED` or None for both.
         valid_at: what was true at an instant. known_at: what had been recorded by then. By default now.
+        min_score: the least score of a hit or passage, from 0 to 1; by default all are returned, and weak ones marked.
+        effort: `high` may spend up to half a second on better results.
+        exhaustive: collect everything relevant, even beyond the limit, for lists and counts; by default where the
+        question asks for all.
+        passages: False leaves quotes out. They have no category, kind, tag, importance or status, so a filter by one
+        of these leaves them out too.
         explain: return the factors of each score too.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
         asked = QUERY.check("query", query)
-        most = HITS.check("limit", limit)
+        options = TopicOptions(
+            HITS.check("limit", limit),
+            bool(explain),
+            _validate_min_score(min_score),
+            _validate_effort(effort),
+            None if exhaustive is None else bool(exhaustive),
+            bool(passages),
+        )
         named = None if entity is None else _validate_entity("entity", entity)
 
         request = RecallRequest(filters, asked, named)
         return self._read_space(
-            space_id, lambda scope: self._retriever.find_by_topic(scope, space_id, request, most, explain=bool(explain))
+            space_id, lambda scope: self._retriever.find_by_topic(scope, space_id, request, options)
         )
 
     def why_not(
@@ -134,10 +152,12 @@ class Recalls(MemoryBase):
         category_names: Sequence[str] | None = None,
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
+        min_score: Score | None = None,
     ) -> Recall:
         """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
-        limit: from 1 to 200. valid_at, known_at: as in `recall_by_topic`.
+        limit: from 1 to 200. valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions the entity
+        has the score 1.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         filters = Filters(
@@ -149,9 +169,10 @@ class Recalls(MemoryBase):
         most = HITS.check("limit", limit)
         entity = _validate_entity("entity_id_or_name", entity_id_or_name)
 
+        least = _validate_min_score(min_score)
         request = RecallRequest(filters, entity=entity)
         return self._read_space(
-            space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "BY_ENTITY", request, most)
+            space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "BY_ENTITY", request, most, least)
         )
 
     def recall_timeline(
@@ -165,12 +186,14 @@ class Recalls(MemoryBase):
         limit: Hits = 50,
         include_superseded: bool = True,
         known_at: Instant | None = None,
+        min_score: Score | None = None,
     ) -> Recall:
         """Find how facts have changed, oldest first: about an entity, about a topic, or all within a window.
 
         entity_id_or_name, query: pass at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
         include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay.
+        min_score: as in `recall_by_topic`; without a query every fact has the score 1.
         """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline takes an entity or a query, not both.", hint="Pass one of the two.")
@@ -191,10 +214,21 @@ class Recalls(MemoryBase):
         most = HITS.check("limit", limit)
         entity = None if entity_id_or_name is None else _validate_entity("entity_id_or_name", entity_id_or_name)
 
+        least = _validate_min_score(min_score)
         request = RecallRequest(filters, asked, entity)
         return self._read_space(
-            space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "TIMELINE", request, most)
+            space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "TIMELINE", request, most, least)
         )
+
+
+def _validate_min_score(given: object) -> float:
+    return 0.0 if given is None else float(SCORE.check("min_score", given))
+
+
+def _validate_effort(given: object) -> Effort:
+    if given not in get_args(Effort):
+        raise InvalidInput(f"effort is {quote_value(given)}.", hint="Pass normal or high.")
+    return cast(Effort, given)
 
 
 def _validate_entity(where: str, id_or_name: str) -> str:

@@ -17,16 +17,18 @@ from longmind.errors import InvalidInput
 from longmind.memory.recall import Recalls
 from longmind.memory.recall_tool_schema import ToolType
 from longmind.memory.validation import LIST_LIMIT
-from longmind.models.recall import Recall
+from longmind.models.recall import Effort, Recall
 from longmind.validation.parameter_limits import HITS, NAME, QUERY
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY.most)]
 Count = Annotated[int, Field(ge=1, le=HITS.most)]
 Names = Annotated[list[Annotated[str, Field(max_length=NAME.most)]], Field(max_length=LIST_LIMIT)]
 Date = Annotated[str, Field(max_length=64)]
+Score = Annotated[float, Field(ge=0, le=1)]
 
 # A model that fills in every field writes an empty list for no filter, so it counts as none.
 _CATEGORIES = "Only facts of these categories, by their names. Leave it out unless you know the names."
+_MIN_SCORE = "Only results that are relevant with at least this probability, from 0 to 1. Mostly left out."
 _DATE = "as an ISO 8601 date or instant, like 2026-03-01 or 2026-03-01T09:30:00Z."
 
 
@@ -46,11 +48,12 @@ class TopicArguments(ToolArguments):
     """Arguments of RECALL_BY_TOPIC."""
 
     purpose = (
-        "Look up what is remembered about a topic from earlier conversations, best match first. Use it when the answer "
-        "may depend on what was said or done before and is not in this conversation."
+        "Look up what is remembered about a topic from earlier conversations, best match first: facts, and quotes of "
+        "what was said. Use it when the answer may depend on what was said or done before and is not in this "
+        "conversation."
     )
     query: Words = Field(description="The topic: a few specific words or a question, with names spelled out.")
-    limit: Count = Field(default=10, description="Maximum number of facts to return.")
+    limit: Count = Field(default=10, description="Maximum number of facts, and of quotes, to return.")
     category_names: Names | None = Field(default=None, description=_CATEGORIES)
     min_importance: Annotated[int, Field(ge=1, le=5)] | None = Field(
         default=None, description="Only facts at least this important, from 1 to 5."
@@ -58,6 +61,12 @@ class TopicArguments(ToolArguments):
     valid_at: Date | None = Field(
         default=None, description=f"Facts that were true at this time instead of now, {_DATE}"
     )
+    min_score: Score | None = Field(default=None, description=_MIN_SCORE)
+    exhaustive: bool | None = Field(
+        default=None,
+        description="True for all that is relevant, even beyond the limit, to list or count; false never exceeds it.",
+    )
+    effort: Effort = Field(default="normal", description="high searches longer for better results.")
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
         return recalls.recall_by_topic(
@@ -67,6 +76,9 @@ class TopicArguments(ToolArguments):
             category_names=self.category_names or None,
             min_importance=self.min_importance,
             valid_at=_validate_instant_text("valid_at", self.valid_at),
+            min_score=self.min_score,
+            exhaustive=self.exhaustive,
+            effort=self.effort,
         )
 
 
@@ -80,10 +92,15 @@ class EntityArguments(ToolArguments):
     entity: Words = Field(description="The name of a person, an organisation, a place or a thing, or an entity's id.")
     limit: Count = Field(default=20, description="Maximum number of facts to return.")
     category_names: Names | None = Field(default=None, description=_CATEGORIES)
+    min_score: Score | None = Field(default=None, description=_MIN_SCORE)
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
         return recalls.recall_by_entity(
-            space_id, self.entity, limit=self.limit, category_names=self.category_names or None
+            space_id,
+            self.entity,
+            limit=self.limit,
+            category_names=self.category_names or None,
+            min_score=self.min_score,
         )
 
 
@@ -108,6 +125,7 @@ class TimelineArguments(ToolArguments):
     include_superseded: bool = Field(
         default=True, description="Whether to include facts that newer ones have replaced."
     )
+    min_score: Score | None = Field(default=None, description=_MIN_SCORE)
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
         return recalls.recall_timeline(
@@ -118,6 +136,7 @@ class TimelineArguments(ToolArguments):
             to=_parse_window_end("to", self.to),
             limit=self.limit,
             include_superseded=self.include_superseded,
+            min_score=self.min_score,
         )
 
 

@@ -107,6 +107,32 @@ def extract_words(content: list[Block]) -> str:
     return "\n".join(block.text for block in content if isinstance(block, TextBlock))
 
 
+def extract_text(content: Sequence[Block]) -> str:
+    """Return the texts of blocks and of results of tools, one per line, without those that are empty."""
+    return "\n".join(part for part in map(_read_block, content) if part)
+
+
+def extract_stored_text(stored: str) -> str:
+    """Return what `extract_text` returns for stored content."""
+    blocks = decode_json(stored, list)
+    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == _TEXT_FIELDS:
+        return str(blocks[0]["text"])
+    return extract_text(decode_content(stored))
+
+
+def _read_block(block: Block) -> str:
+    """Return the text of a content block, or nothing."""
+    match block:
+        case TextBlock(text=text):
+            return text
+        case ToolResultBlock(content=str(text)):
+            return text
+        case ToolResultBlock(content=parts):
+            return "\n".join(part.text for part in parts if isinstance(part, TextBlock))
+        case _:
+            return ""
+
+
 def extract_stored_words(stored: str) -> str:
     """Return the texts of a stored message, one per line, answers of tools included."""
     blocks = decode_json(stored, list)

@@ -31,11 +31,26 @@ class ExtractionLag(Value):
     longest_seconds: float
 
 
+class PassageLag(Value):
+    """The time from the append of a message until passages of it could be found by meaning.
+
+    Each user whose messages were stored within the last minutes counts once, with the message that waited longest.
+    """
+
+    users: int
+    median_seconds: float
+    p95_seconds: float
+    longest_seconds: float
+    waiting_seconds: float
+    """Seconds that the message waits which waits longest now; 0 if none does."""
+
+
 class Measures(Value):
     """Measures of an engine and its database at one moment."""
 
     queue: list[QueueLength]
     extraction_lag: ExtractionLag
+    passage_lag: PassageLag
     cached_spaces: int
     """Memory spaces in the cache of this process."""
     cached_bytes: int

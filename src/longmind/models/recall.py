@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from longmind.models.atom import Atom
+from longmind.models.message import Role
 from longmind.models.value import Value
 
 RecallMode = Literal["BY_TOPIC", "BY_ENTITY", "TIMELINE"]
+Effort = Literal["normal", "high"]
+
+WEAK_BELOW = 0.15
+"""The score below which a hit is weak: it may well have nothing to do with the question. All surfaces use it."""
 
 
 class Explanation(Value):
     """The factors of a hit's score, and its rank in the lists by meaning and by words."""
 
+    reasons: list[str] = Field(default_factory=list)
+    """The factors in words, the most telling first."""
     similarity: float
+    """The probability that the hit is about the question, before age, importance and entities."""
     dense: float | None
     lexical: float
     dense_rank: int | None
@@ -30,9 +40,40 @@ class Hit(Value):
 
     atom: Atom
     score: float
+    """The probability, from 0 to 1, that it is about the question; age, importance and entities weigh its odds."""
+    weak: bool = False
+    """True if the score is too low for the atom to count as known about the question."""
     decay_weight: float
     entity_match_bonus: float
     explanation: Explanation | None = None
+
+
+class QuotedMessage(Value):
+    """A message of a passage, word for word; of a long one, the parts that were found."""
+
+    id: str
+    sequence: int
+    role: Role
+    text: str
+    said_at: str
+
+
+class Passage(Value):
+    """A quote from a conversation that was found, with its messages in order."""
+
+    conversation_id: str
+    messages: list[QuotedMessage]
+    score: float
+    """The probability, from 0 to 1, that the passage is about the question."""
+    weak: bool
+    said_at: str
+    """The time of its first message."""
+    explanation: Explanation | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of all messages."""
+        return "\n".join(message.text for message in self.messages)
 
 
 class Recall(Value):
@@ -45,7 +86,11 @@ class Recall(Value):
     total_candidates: int
     """Atoms that passed the filters and matched, before the limit."""
     latency_ms: float
+    found: bool = False
+    """True if anything relevant is known: a hit or a passage that is not weak."""
     hits: list[Hit]
+    passages: list[Passage] = Field(default_factory=list)
+    """Quotes from conversations, best first, without those whose words are among the hits."""
 
 
 class WhyNot(Value):

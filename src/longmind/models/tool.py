@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
+from longmind.models.message import Role
 from longmind.models.value import Value
 
 EntryType = Literal["preference", "fact", "instruction", "context", "correction"]
@@ -53,6 +54,23 @@ class FoundEntry(ToolValue):
     tags: list[str]
     created_at: str
     relevance_score: float
+    """The probability that the entry is about the query; 0 without a query."""
+    weak: bool = False
+    """True if the relevance is too low for the entry to count as an answer."""
+
+
+class FoundPassage(ToolValue):
+    """A message of a conversation that memory_search found, word for word; of a long one, the parts that match."""
+
+    conversation_id: str
+    message_id: str
+    role: Role
+    text: str
+    said_at: str
+    relevance_score: float
+    """The probability that the message is about the query."""
+    weak: bool
+    """True if the relevance is too low for the message to count as an answer."""
 
 
 class Provenance(ToolValue):
@@ -68,6 +86,8 @@ class FoundEntries(ToolValue):
     """The answer of memory_search."""
 
     results: list[FoundEntry]
+    passages: list[FoundPassage] | None = None
+    """Quotes from conversations that lead to the group's space, best first; None if there are none."""
     notice: str | None = None
     """A note on how a model should treat the behavioural entries among them."""
     provenance: dict[str, Provenance] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from longmind.models.atom import Atom
 from longmind.models.message import Message
 from longmind.models.value import Value
@@ -11,7 +13,7 @@ class ContextSection(Value):
     """A part of the context block, as it was shown."""
 
     name: str
-    """`user_memory`, `summary`, `always_on`, `recalled` or `turns`."""
+    """`user_memory`, `summary`, `always_on`, `recalled`, `quotes` or `turns`."""
     atom_ids: list[str]
     """In the order of the prompt, facts before suggestions."""
     message_ids: list[str]
@@ -30,6 +32,8 @@ class LeftOut(Value):
     """True if the rolling summary was cut short, or did not fit at all."""
     user_memory: int = 0
     """The number of lines of memory blocks, the last ones."""
+    quotes: list[str] = Field(default_factory=list)
+    """The ids of messages that were found for the query, the best first."""
 
 
 class WorkingContext(Value):

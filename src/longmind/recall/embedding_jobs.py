@@ -18,6 +18,7 @@ from longmind.recall.embedding_requests import kind_for
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import index_segments, indexed_atoms, spaces
+from longmind.store.triggers.passage_requests import FIRST_KIND
 
 if TYPE_CHECKING:
     from longmind.recall.index.segments import VectorsSegment
@@ -33,6 +34,11 @@ def reindex_kind(model: str) -> str:
 def embed_kind(model: str) -> str:
     """Return the kind of the job that gives the events of a timeline the vectors of a model."""
     return kind_for("events.embed", model)
+
+
+def passages_kind(model: str | None) -> str:
+    """Return the kind of the job that stores the words of messages, with vectors of a model if there is one."""
+    return kind_for(FIRST_KIND.removesuffix("."), model or "")
 
 
 def fill_vectors(

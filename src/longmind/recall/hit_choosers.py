@@ -23,7 +23,7 @@ from longmind.recall.ranking.atoms import (
     ANY_REVISION,
     AtomQuery,
     MatchScores,
-    mask_related,
+    Scores,
     match_everything,
     measure_matches,
     rank_atoms,
@@ -31,7 +31,7 @@ from longmind.recall.ranking.atoms import (
     select_best,
 )
 from longmind.recall.ranking.filter_masks import Mask
-from longmind.recall.request import Filters
+from longmind.recall.request import Filters, TopicOptions
 from longmind.recall.results import Choice, explain_score
 from longmind.store.tables.spaces import is_same_epoch
 
@@ -56,23 +56,20 @@ NO_RERANKING = RerankScores()
 class TopicChooser:
     """Chooses the atoms that are about a query, best first."""
 
-    limit: int
+    options: TopicOptions
     as_of: int
     reranked: RerankScores
-    explain: bool
-    related_only: bool
 
     def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
-        needs_matches = query.overlap_only or self.reranked.by_position or self.explain or self.related_only
+        needs_matches = query.overlap_only or self.reranked.by_position or self.options.explain
         if query.by_meaning and not needs_matches:
             # The usual case: one call of the kernels, without match scores for every atom in between.
-            return *rank_atoms(index, query, passing, self.limit, self.as_of), None
+            scores, candidates = rank_atoms(index, query, passing, self.options.limit, self.as_of)
+            return _drop_below(scores, self.options.min_score), candidates, None
         matches = measure_matches(index, query, self.reranked.select_for(index))
         matching = matches.restrict(passing)
-        if self.related_only:
-            matching = matching & mask_related(index, query, matches)
-        scores = select_best(index, query, matches, matching, self.limit, self.as_of)
-        return scores, int(np.count_nonzero(matching)), matches
+        scores = select_best(index, query, matches, matching, self.options.limit, self.as_of)
+        return _drop_below(scores, self.options.min_score), int(np.count_nonzero(matching)), matches
 
 
 @dataclass(frozen=True)
@@ -83,6 +80,7 @@ class TimeChooser:
     filters: Filters
     newest_first: bool
     has_query: bool
+    min_score: float = 0.0
 
     def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
         if not self.has_query:
@@ -91,6 +89,7 @@ class TimeChooser:
         matches = measure_matches(index, query)
         matching = matches.restrict(passing)
         scores = select_best(index, query, matches, matching, self.limit, self.filters.as_of)
+        scores = _drop_below(scores, self.min_score)
         order = self._order(index, np.array(scores.places, np.intp))
         return scores.select(order.tolist()), int(np.count_nonzero(matching)), matches
 
@@ -161,6 +160,13 @@ class RankFinder:
         reasons = list_reasons(index, filters, self._atom, position)
         self.found = AtomRank(reasons, rank, explain_score(own, matches, passing, 0))
         return own.select(()), len(order), matches
+
+
+def _drop_below(scores: Scores, least: float) -> Scores:
+    """Return the scores from `least` on."""
+    if not least or not scores.final or min(scores.final) >= least:
+        return scores
+    return scores.select([at for at, score in enumerate(scores.final) if score >= least])
 
 
 def _choose_unasked(index: SpaceIndex, filters: Filters, places: NDArray[np.intp], candidates: int) -> Choice:

@@ -6,7 +6,7 @@ Understanding costs a few microseconds, since dates are parsed only where a chea
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,11 +17,16 @@ from longmind.language.dates import DateSpan, find_dates, may_ask_for_dates
 from longmind.language.words import STOP_WORDS, terms_among, terms_of_characters, words_of
 
 _FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
-_ANSWERER = re.compile(r"\byour?\b", re.IGNORECASE)
-_ANSWERED = re.compile(
-    r"\b(?:said|told|mention\w*|recommend\w*|suggest\w*|provid\w*|gave|list\w*|explain\w*|describ\w*)\b",
+_ABOUT_ANSWERS = re.compile(
+    r"\byou(?:['\u2019]ve)?(?: (?:have|had|just|also|already|previously|once|earlier|first|originally))*"
+    r" (?:said|told|mentioned|recommended|suggested|provided|gave|listed|explained|described|advised|proposed)\b"
+    r"|\b(?:did|have|had) you (?:\w+ )?(?:say|said|tell|told|mention|recommend|suggest|provide|give|gave|list|explain"
+    r"|describe|advise|propose)\w*"
+    r"|\byour (?:\w+ )?(?:suggestion|recommendation|advice|list|explanation|answer|description|proposal|reply"
+    r"|response)s?\b",
     re.IGNORECASE,
 )
+"""Words that ask for what the assistant itself has said; "can you list" only asks for an answer."""
 _HOW_MUCH = re.compile(
     r"\bhow (?:many|much|long|often|old)\b(?: (?:more|less|total|different))?"
     r"(?: (?:days?|weeks?|months?|years?|hours?|minutes?|times?)\b(?: (?:ago|in total|passed|before))?)?",
@@ -55,6 +60,11 @@ class Question(NamedTuple):
     speakers: dict[str, float] | None
     """The weights, from 0 to 1, of the speakers in question; None if there is nobody in particular."""
     dates: tuple[Interval, ...]
+    opposed: tuple[int, ...] = ()
+    """Words that say the opposite of what a question about likes or dislikes asks for."""
+    is_plain: bool = True
+    """True for a question or a few words to look up, and False for a message of a conversation. What a message is about
+    says less in its words and more in its meaning, and "I" in it does not ask for what the user has said."""
 
 
 def understand_question(query: str, speakers: Collection[str], now: Micros, *, by_words: bool = False) -> Question:
@@ -65,6 +75,7 @@ def understand_question(query: str, speakers: Collection[str], now: Micros, *, b
     """
     known = _map_words_to_speakers(tuple(speakers))
     words = words_of(query)
+    is_plain = is_plain_question(query, words)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
     asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words and not by_words else (query, 0)
     remaining = words_of(asked) if replaced else words
@@ -74,9 +85,53 @@ def understand_question(query: str, speakers: Collection[str], now: Micros, *, b
     return Question(
         to_embed=_drop_names(known, query) if named else query,
         terms=tuple(dict.fromkeys(terms)),
-        speakers=_weigh_speakers(query, words, named, speakers),
+        speakers=_weigh_speakers(query, words, named, speakers, by_role=is_plain),
         dates=find_intervals(query, now) if may_ask_for_dates(query, words) else (),
+        opposed=_find_opposed(words) if is_plain else (),
+        is_plain=is_plain,
     )
+
+
+_LIKING = frozenset(
+    "prefer prefers preferred preference preferences favourite favourites favorite favorites like likes liked "
+    "love loves enjoy enjoys".split()
+)
+_DISLIKING = frozenset("dislike dislikes disliked hate hates hated avoid avoids detest detests loathe loathes".split())
+_NEGATING = frozenset("not dont doesnt didnt never no".split())
+_LIKING_TERMS, _DISLIKING_TERMS = (tuple(sorted(set(terms_among(sorted(group))))) for group in (_LIKING, _DISLIKING))
+
+
+def _find_opposed(words: Sequence[str]) -> tuple[int, ...]:
+    """Return the terms of dislikes for a question about likes, and the other way round; none for other questions."""
+    if not _DISLIKING.isdisjoint(words):
+        return _LIKING_TERMS
+    return () if _LIKING.isdisjoint(words) or not _NEGATING.isdisjoint(words) else _DISLIKING_TERMS
+
+
+def is_plain_question(query: str, words: Sequence[str]) -> bool:
+    """Return whether a query is a question, or a few words to look up, rather than a message of a conversation.
+
+    A question may be followed by wishes for the answer, as in "Which courses did I take? Name three.", but a message
+    also says something.
+    """
+    stripped = query.strip()
+    end = _SENTENCE_BREAK.search(stripped)
+    first = stripped if end is None else stripped[: end.start() + 1]
+    if not (first.endswith(("?", "\uff1f")) or _ASKS.match(first)):
+        return end is None and _CONVERSING.isdisjoint(words)
+    return end is None or _CONVERSING.isdisjoint(words_of(stripped[end.start() + 1 :]))
+
+
+_SENTENCE_BREAK = re.compile(r"[.!?]\s+\S|\n\s*\S|[\u3002\uff01\uff1f].")
+_ASKS = re.compile(
+    r"(?:(?:and|so|also|ok|okay|well|hey|hi|please)\b\W*)?(?:who|whom|whose|what|which|where|when|why|how|is|are|was|were"
+    r"|am|do|does|did|have|has|had|can|could|will|would|should|may|might|(?:in|at|on|for|to|from|with|by|about) (?:what"
+    r"|which|whom|how)|list|tell|name|summari[sz]e|remind|show|give|find|any)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a question or of a request, which need no question mark."""
+_CONVERSING = frozenset(("i", "im", "ive", "we", "weve", "you", "youve", "lets"))
+"""Words of somebody who talks, rather than names what to look up."""
 
 
 # A space asks with the same speakers every time.
@@ -92,9 +147,12 @@ def _map_words_to_speakers(speakers: tuple[str, ...]) -> dict[str, set[str]]:
 
 
 def _weigh_speakers(
-    query: str, words: list[str], named: list[tuple[int, set[str]]], speakers: Collection[str]
+    query: str, words: list[str], named: list[tuple[int, set[str]]], speakers: Collection[str], *, by_role: bool
 ) -> dict[str, float] | None:
-    """Return how much each speaker is asked about; None if nobody in particular is."""
+    """Return how much each speaker is asked about; None if nobody in particular is.
+
+    by_role: pass True if "I" in the query asks for what the user has said.
+    """
     if named:
         order = list(dict.fromkeys(speaker for _, group in named for speaker in sorted(group)))
         first = named[0][1]
@@ -102,15 +160,9 @@ def _weigh_speakers(
             words[place - 1] == "and" for (place, group) in named[1:] if group != first and place > 0
         )
         return {speaker: 1.0 if together or speaker in first else 0.5 for speaker in order}
-    if "user" in speakers and not _FIRST_PERSON.isdisjoint(words) and not _is_about_answers(query):
+    if by_role and "user" in speakers and not _FIRST_PERSON.isdisjoint(words) and not _ABOUT_ANSWERS.search(query):
         return {"user": 1.0}
     return None
-
-
-def _is_about_answers(query: str) -> bool:
-    """Return whether a question asks for what the assistant itself has said."""
-    answerer = _ANSWERER.search(query)
-    return answerer is not None and _ANSWERED.search(query, answerer.end()) is not None
 
 
 def _drop_names(known: dict[str, set[str]], query: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from longmind.models.atom import AtomKind, AtomStatus, Trust
+from longmind.models.recall import Effort
 
 
 class Filters(NamedTuple):
@@ -40,6 +41,23 @@ class Filters(NamedTuple):
         if self.valid_at is not None:
             return self.valid_at
         return self.now if self.known_at is None else self.known_at
+
+
+class TopicOptions(NamedTuple):
+    """The options of a recall by topic."""
+
+    limit: int
+    """The most hits, and the most passages."""
+    explain: bool = False
+    """True if each score comes with its factors."""
+    min_score: float = 0.0
+    """The least score of a hit or passage."""
+    effort: Effort = "normal"
+    """`high` may spend half a second: a reranker reads the first results, and a question is taken apart."""
+    exhaustive: bool | None = None
+    """True to collect everything relevant; None where the question asks for all."""
+    passages: bool = True
+    """False leaves passages out."""
 
 
 class RecallRequest(NamedTuple):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longmind.models.atom import Atom
-from longmind.models.recall import Explanation, Hit, Recall, RecallMode
+from longmind.models.recall import WEAK_BELOW, Explanation, Hit, Passage, Recall, RecallMode
 from longmind.models.value import list_hidden_attributes
 from longmind.recall import kernels as kernel
 from longmind.recall.index.atom_columns import FOREVER
@@ -20,7 +20,10 @@ from longmind.recall.ranking.filter_masks import Mask, find_ends, mask_allowed
 from longmind.recall.request import Filters
 
 _BESIDE_FIELDS = list_hidden_attributes(Hit)
-_FIELDS = ("atom", "score", "decay_weight", "entity_match_bonus", "explanation")
+_AS_NEW = 0.995
+"""The weight of age from which on an explanation does not mention it."""
+_CHANCES = ((0.8, "very likely"), (0.5, "likely"), (0.15, "perhaps"))
+_FIELDS = ("atom", "score", "weak", "decay_weight", "entity_match_bonus", "explanation")
 
 Choice = tuple[Scores, int, MatchScores | None]
 """The scores of the chosen atoms in the order of the answer, the number of atoms that match, and the match scores.
@@ -83,16 +86,32 @@ def to_hits(selection: Selection) -> list[Hit]:
         atoms = [selection.atoms[at] for at in present]
         selection = selection._replace(scores=scores, explanations=explanations, atoms=atoms)
     scores = selection.scores
-    columns = (selection.atoms, scores.final, scores.decay, scores.bonus, selection.explanations)
+    weak = [score < WEAK_BELOW for score in scores.final]
+    columns = (selection.atoms, scores.final, weak, scores.decay, scores.bonus, selection.explanations)
     return kernel.loops.values(Hit, _BESIDE_FIELDS, _FIELDS, columns)
 
 
-def to_recall(selection: Selection, hits: list[Hit], mode: RecallMode, began: float) -> Recall:
+def to_recall(
+    selection: Selection, hits: list[Hit], mode: RecallMode, began: float, passages: list[Passage] | None = None
+) -> Recall:
     """Return the answer to a request that began at a time of `perf_counter`."""
+    passages = passages or []
     latency = (time.perf_counter() - began) * 1000
     return Recall.from_trusted(
-        {"mode": mode, "total_candidates": selection.candidates, "latency_ms": latency, "hits": hits}
+        {
+            "mode": mode,
+            "total_candidates": selection.candidates,
+            "latency_ms": latency,
+            "found": is_anything_known(hits, passages),
+            "hits": hits,
+            "passages": passages,
+        }
     )
+
+
+def is_anything_known(hits: Sequence[Hit], passages: Sequence[Passage]) -> bool:
+    """Return whether a hit or a passage is relevant enough to count as known."""
+    return not all(hit.weak for hit in hits) or not all(passage.weak for passage in passages)
 
 
 def explain_score(scores: Scores, matches: MatchScores, passed: Mask, place: int) -> Explanation:
@@ -100,7 +119,7 @@ def explain_score(scores: Scores, matches: MatchScores, passed: Mask, place: int
     position = scores.places[place]
     lexical = float(matches.lexical[position])
     dense = None if matches.dense is None or np.isnan(matches.dense[position]) else float(matches.dense[position])
-    return Explanation(
+    explanation = Explanation(
         similarity=scores.similarity[place],
         dense=dense,
         lexical=lexical,
@@ -111,7 +130,32 @@ def explain_score(scores: Scores, matches: MatchScores, passed: Mask, place: int
         importance_weight=scores.importance[place],
         entity_match_bonus=scores.bonus[place],
     )
+    return explanation.model_copy(update={"reasons": list_factors(explanation)})
 
 
 def _find_rank(values: NDArray[np.floating], passed: Mask, position: int) -> int:
     return int(np.count_nonzero(passed & (values > values[position]))) + 1
+
+
+def list_factors(explanation: Explanation) -> list[str]:
+    """Return a phrase for each factor that matters, the most important first."""
+    found = [f"{_describe_chance(explanation.similarity)} to be about the question ({explanation.similarity:.0%})"]
+    if explanation.dense is not None and explanation.dense_rank is not None:
+        found.append(f"number {explanation.dense_rank} by meaning (likeness {explanation.dense:.2f})")
+    if explanation.lexical_rank is not None:
+        found.append(f"number {explanation.lexical_rank} by shared words")
+    elif explanation.lexical <= 0:
+        found.append("shares no word with the question")
+    if explanation.rerank is not None:
+        found.append(f"the reranker gave it {explanation.rerank:+.1f}")
+    if explanation.entity_match_bonus > 1:
+        found.append(f"names who or what the question names (odds times {explanation.entity_match_bonus:.2g})")
+    if explanation.decay_weight < _AS_NEW:
+        found.append(f"is old or was not confirmed lately (odds times {explanation.decay_weight:.2g})")
+    if explanation.importance_weight < 1:
+        found.append(f"is of less than the highest importance (odds times {explanation.importance_weight:.2g})")
+    return found
+
+
+def _describe_chance(probability: float) -> str:
+    return next((words for least, words in _CHANCES if probability >= least), "unlikely")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from longmind.models.atom import Atom
-from longmind.models.recall import Recall, RecallMode, WhyNot
+from longmind.models.recall import Hit, Recall, RecallMode, WhyNot
 from longmind.providers.embedder import CheckedEmbedder, Vectors
 from longmind.providers.reranker import CheckedReranker
 from longmind.recall.hit_choosers import (
@@ -29,11 +29,16 @@ from longmind.recall.index.index_batch import IndexBatch
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import IndexEntries
+from longmind.recall.passage_finder import NOTHING_FOUND, EmbeddedText, PassageFinder
+from longmind.recall.passage_indexes import PassageIndexes
 from longmind.recall.query_builder import QueryBuilder, build_empty_query
 from longmind.recall.ranking.atoms import AtomQuery, measure_matches, select_best
 from longmind.recall.ranking.filter_masks import mask_allowed
-from longmind.recall.request import Filters, RecallRequest
+from longmind.recall.repetition import SaidOnce, say_once
+from longmind.recall.request import Filters, RecallRequest, TopicOptions
+from longmind.recall.reranked_results import rerank_found
 from longmind.recall.results import Chooser, Selection, to_hits, to_recall
+from longmind.recall.search_plan import cut_search, plan_search
 from longmind.recall.snapshot import SnapshotReader
 from longmind.recall.space_indexes import SpaceIndexes
 from longmind.scope import Scope
@@ -61,6 +66,8 @@ class AtomRetriever:
         *,
         overlap_only: bool = False,
         reranking: CheckedReranker | None = None,
+        passages: PassageIndexes | None = None,
+        careful_reranking: CheckedReranker | None = None,
     ) -> None:
         self._database = database
         self._embedding = embedding
@@ -68,6 +75,8 @@ class AtomRetriever:
         self._space_indexes = SpaceIndexes(database, indexes)
         self._queries = QueryBuilder(database, self._space_indexes, embedding, overlap_only=overlap_only)
         self._snapshots = SnapshotReader(database, self._space_indexes, self._queries)
+        self._careful_reranking = reranking or careful_reranking
+        self._passages = None if passages is None else PassageFinder(passages, embedding)
         self.indexes = indexes
 
     # --- indexing ---
@@ -121,27 +130,49 @@ class AtomRetriever:
         scope: Scope,
         space_id: str,
         request: RecallRequest,
-        limit: int,
-        *,
-        explain: bool = False,
-        related_only: bool = False,
+        options: TopicOptions,
     ) -> Recall:
-        """Return what is known about a topic, best first.
-
-        explain: also return how each score came about.
-        related_only: leave out atoms that have nothing to do with the topic, which otherwise fill up the limit.
-        """
-        began, as_of = time.perf_counter(), request.filters.as_of
+        """Return what is known about a topic, best first."""
+        began, wanted = time.perf_counter(), plan_search(request.query or "", options)
         # The reranker reads the hits of the current index; the answer is chosen later, from a refreshed one.
-        query = self._queries.build(scope, space_id, request, fresh=self._reranking is not None)
-        reranked = self._rerank(scope, space_id, query, request)
-        chooser = TopicChooser(limit, as_of, reranked, explain, related_only)
-        if self._reranking is None and self._space_indexes.is_quiet(scope, space_id):
+        reads_now = self._reranking is not None and options.effort == "normal"
+        query = self._queries.build(scope, space_id, request, fresh=reads_now)
+        reranked = self._rerank(scope, space_id, query, request) if reads_now else NO_RERANKING
+        chooser, explain = TopicChooser(wanted, request.filters.as_of, reranked), options.explain
+        answer = None
+        if not reads_now and self._space_indexes.is_quiet(scope, space_id):
             answer = self._snapshots.try_speculative(scope, space_id, request, query, chooser, explain=explain)
-            if answer is not None:
-                return to_recall(*answer, "BY_TOPIC", began)
-        selection = self._snapshots.read_consistent(scope, space_id, request, chooser, query, explain=explain)
-        return to_recall(selection, to_hits(selection), "BY_TOPIC", began)
+        if answer is None:
+            selection = self._snapshots.read_consistent(scope, space_id, request, chooser, query, explain=explain)
+            answer = selection, to_hits(selection)
+        selection, hits = answer
+        said = self._add_passages(scope, space_id, request, wanted, query, hits)
+        if wanted is not options:
+            said = cut_search(said, options, wanted)
+        return to_recall(selection, said.hits, "BY_TOPIC", began, said.passages)
+
+    def _add_passages(
+        self,
+        scope: Scope,
+        space_id: str,
+        request: RecallRequest,
+        options: TopicOptions,
+        query: AtomQuery,
+        hits: list[Hit],
+    ) -> SaidOnce:
+        """Return hits that were chosen a moment ago with the passages that add something to them."""
+        found = NOTHING_FOUND
+        if self._passages is not None and options.passages:
+            # The look at the space has also read the state of the messages.
+            index = self.indexes.peek(scope, space_id)
+            seen = None if index is None else index.passages
+            embedded = EmbeddedText(query.question.to_embed, query.vector)
+            most = options.limit + len(hits)
+            found = self._passages.find(scope, space_id, request, options, seen, embedded, most)
+        said = say_once(hits, found.passages, options.limit) if found.passages else SaidOnce(hits, [])
+        if options.effort == "normal" or self._careful_reranking is None:
+            return said
+        return rerank_found(request.query or "", said, found.before, self._careful_reranking)
 
     def _rerank(self, scope: Scope, space_id: str, query: AtomQuery, request: RecallRequest) -> RerankScores:
         """Return the scores of a reranker for the best hits. The index is not locked while the reranker reads them."""
@@ -158,13 +189,21 @@ class AtomRetriever:
         scores = self._reranking.score(text, [_put_into_context(*texts[place]) for place in texts]) if texts else []
         return RerankScores(dict(zip(texts, scores, strict=True)), revision)
 
-    def find_by_time(self, scope: Scope, space_id: str, mode: RecallMode, request: RecallRequest, limit: int) -> Recall:
+    def find_by_time(
+        self,
+        scope: Scope,
+        space_id: str,
+        mode: RecallMode,
+        request: RecallRequest,
+        limit: int,
+        min_score: float = 0.0,
+    ) -> Recall:
         """Return atoms in the order of time: newest first by entity, oldest first on a timeline.
 
         With a query they are the best hits of the topic, put into this order.
         """
         began = time.perf_counter()
-        chooser = TimeChooser(limit, request.filters, mode != "TIMELINE", request.query is not None)
+        chooser = TimeChooser(limit, request.filters, mode != "TIMELINE", request.query is not None, min_score)
         query = self._queries.build(scope, space_id, request)
         selection = self._snapshots.read_consistent(scope, space_id, request, chooser, query)
         return to_recall(selection, to_hits(selection), mode, began)

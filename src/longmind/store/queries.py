@@ -38,6 +38,7 @@ SHARED = (
     "events",
     "distilling",
     "event_search",
+    "passages",
     "mirror",
     "admin",
 )

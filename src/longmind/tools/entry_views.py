@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from longmind.assembly.sanitiser import shorten
 from longmind.clock import Micros, to_micros
 from longmind.models.atom import Atom, AtomKind
-from longmind.models.recall import Hit
-from longmind.models.tool import BriefEntry, EntryType, FoundEntry, Provenance, StoredEntry
+from longmind.models.recall import Hit, Passage
+from longmind.models.tool import BriefEntry, EntryType, FoundEntry, FoundPassage, Provenance, StoredEntry
 
 KIND_OF: dict[EntryType, AtomKind] = {
     "preference": "PREFERENCE",
@@ -30,6 +31,10 @@ KINDS_OF: dict[EntryType, tuple[AtomKind, ...]] = {
     "context": ("INTENTION", "EPISODE"),
 }
 """Every kind has a type; a rule is a correction if its category is named so, and else an instruction."""
+PASSAGE_LENGTH = 2_000
+"""Characters of one quoted message, as many as an entry may have."""
+PASSAGES_LENGTH = 40_000
+"""Characters of all quoted messages of an answer, which has a limit of its own."""
 _DAY = 24 * 3600 * 1_000_000
 _ATOM_ID = re.compile(r"\batom_[0-9a-f]{32}\b")
 _DIGITS = re.compile(r"[0-9a-f]{32}")
@@ -81,13 +86,7 @@ def to_stored_entry(atom: Atom) -> StoredEntry:
 
 
 def to_found_entries(hits: Sequence[Hit], *, has_query: bool) -> list[FoundEntry]:
-    """Return hits as entries with a relevance from 0 to 1, which is a half at the median hit.
-
-    Scores of hits are not comparable between queries, so the relevance is relative to the hits of this one. Without a
-    query it is 0.
-    """
-    scores = sorted(hit.score for hit in hits)
-    median = (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2 if scores else 0.0
+    """Return hits as entries with their relevance from 0 to 1; without a query it is 0, and nothing is weak."""
     return [
         FoundEntry(
             id=to_entry_id(hit.atom.id),
@@ -96,10 +95,35 @@ def to_found_entries(hits: Sequence[Hit], *, has_query: bool) -> list[FoundEntry
             behavioral=hit.atom.behavioral,
             tags=hit.atom.tags,
             created_at=hit.atom.created_at,
-            relevance_score=hit.score / (hit.score + median) if has_query and hit.score > 0 else 0.0,
+            relevance_score=hit.score if has_query else 0.0,
+            weak=has_query and hit.weak,
         )
         for hit in hits
     ]
+
+
+def to_found_passages(passages: Iterable[Passage]) -> list[FoundPassage]:
+    """Return the messages of passages, best first, as many as an answer has room for; a long text is cut."""
+    found: list[FoundPassage] = []
+    room = PASSAGES_LENGTH
+    for passage in passages:
+        for message in passage.messages:
+            text = shorten(message.text, PASSAGE_LENGTH)
+            room -= len(text)
+            if room < 0:
+                return found
+            found.append(
+                FoundPassage(
+                    conversation_id=passage.conversation_id,
+                    message_id=message.id,
+                    role=message.role,
+                    text=text,
+                    said_at=message.said_at,
+                    relevance_score=passage.score,
+                    weak=passage.weak,
+                )
+            )
+    return found
 
 
 def to_provenance(atom: Atom) -> Provenance:

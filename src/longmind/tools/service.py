@@ -74,8 +74,9 @@ class Tools:
     ) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones.
 
-        An entry must have all of the tags. `notice` and `provenance` accompany behavioral entries, which are
-        suggestions and no commands.
+        An entry must have all of the tags. `passages` has quotes from conversations if a binding leads from them to the
+        space of the group, unless tags or a type are asked for. Weak results may have nothing to do with the query.
+        `notice` and `provenance` accompany behavioral entries, which are suggestions and no commands.
         """
         arguments = {
             "query": query,

@@ -13,9 +13,9 @@ from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.clock import to_iso
 from longmind.memory.validation import validate_atom
 from longmind.models.atom import Category, NewAtom
-from longmind.models.recall import Hit
+from longmind.models.recall import Recall
 from longmind.models.tool import Brief, DeletedEntry, FoundEntries
-from longmind.recall.request import Filters, RecallRequest
+from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.store.database import Transaction
 from longmind.store.tables import spaces
 from longmind.tools import entry_writes
@@ -27,6 +27,7 @@ from longmind.tools.entry_views import (
     to_brief_entry,
     to_entry_id,
     to_found_entries,
+    to_found_passages,
     to_provenance,
     to_stored_entry,
 )
@@ -82,20 +83,21 @@ def delete_entry(
 def search_entries(
     call: Call, retriever: FindRetriever, arguments: SearchArguments, deadline: Deadline, _: bool
 ) -> dict[str, Any]:
-    """Find entries, best first; without a query the newest."""
+    """Find entries, best first, and quotes from conversations; without a query the newest entries."""
     query = arguments.query if arguments.query and arguments.query.strip() else None
     space_id = call.database.read(call.scope, spaces.find_id, call.group, "group")
-    hits = [] if space_id is None else _find_hits(call, retriever(), space_id, query, arguments)
+    found = None if space_id is None else _find(call, retriever(), space_id, query, arguments)
+    hits, passages = (found.hits, found.passages) if found is not None else ([], [])
     answer: dict[str, Any] = {"results": to_found_entries(hits, has_query=query is not None)}
+    if passages:
+        answer["passages"] = to_found_passages(passages)
     behavioral = {to_entry_id(hit.atom.id): to_provenance(hit.atom) for hit in hits if hit.atom.behavioral}
     if behavioral:
         answer |= {"notice": SUGGESTIONS_NOTICE, "provenance": behavioral}
     return call.database.write(call.scope, call.finish, deadline, FoundEntries(**answer))
 
 
-def _find_hits(
-    call: Call, retriever: AtomRetriever, space_id: str, query: str | None, arguments: SearchArguments
-) -> list[Hit]:
+def _find(call: Call, retriever: AtomRetriever, space_id: str, query: str | None, arguments: SearchArguments) -> Recall:
     correction = ("correction",)
     filters = Filters(
         now=call.at,
@@ -106,10 +108,10 @@ def _find_hits(
         include_superseded=arguments.include_superseded,
     )
     if query is None:
-        return retriever.list_newest(call.scope, space_id, filters, arguments.limit).hits
-    return retriever.find_by_topic(
-        call.scope, space_id, RecallRequest(filters, query), arguments.limit, related_only=True
-    ).hits
+        return retriever.list_newest(call.scope, space_id, filters, arguments.limit)
+    # The limit is a promise to the model, also where the query asks for everything.
+    options = TopicOptions(arguments.limit, exhaustive=False)
+    return retriever.find_by_topic(call.scope, space_id, RecallRequest(filters, query), options)
 
 
 def build_brief(

@@ -123,6 +123,7 @@ CYCLES = CountLimits(1_000)
 ATTEMPTS = CountLimits(100)
 IMPORTANCE = ScaleLimits(1, 5, whole=True)
 CONFIDENCE = ScaleLimits(0, 1)
+SCORE = ScaleLimits(0, 1)
 ORDINAL = Limits({"minimum": 1}, "at least 1")
 IDLE = Limits({"minimum": 0}, "seconds from 0, or a timedelta")
 
@@ -137,6 +138,7 @@ Cycles = Annotated[int, CYCLES]
 Attempts = Annotated[int, ATTEMPTS]
 Importance = Annotated[int, IMPORTANCE]
 Confidence = Annotated[float, CONFIDENCE]
+Score = Annotated[float, SCORE]
 Ordinal = Annotated[int, ORDINAL]
 Idle = Annotated[timedelta | float, IDLE]
 

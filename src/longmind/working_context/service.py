@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longmind.assembly.assembler import assemble
 from longmind.assembly.budget import FittedPrompt
@@ -22,8 +22,9 @@ from longmind.conversations.validation import validate_policy
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
 from longmind.models.atom import Atom
 from longmind.models.block import MemoryPolicy
+from longmind.models.recall import Passage
 from longmind.models.working_context import ContextSection, LeftOut, WorkingContext
-from longmind.recall.request import Filters, RecallRequest
+from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import conversations, grants, spaces, summaries
@@ -41,6 +42,7 @@ from longmind.validation.parameter_limits import (
     TokenBudget,
 )
 from longmind.validation.text import quote_value, validate_text
+from longmind.working_context.quotes import count_spare_passages, make_quotes_section, split_sentences
 from longmind.working_context.turns import Turn, join_inseparable_turns, read_last_turns
 from longmind.working_context.user_memory import ContextBlocks, make_user_memory_section, normalise_wording
 
@@ -63,6 +65,13 @@ class _ConversationState:
     turns: list[Turn]
     own_space: bool
     """True if the space is the user's own; if not, it may be shared with the user."""
+
+
+class _Recalled(NamedTuple):
+    """Atoms and passages on a query, best first."""
+
+    atoms: list[Atom]
+    passages: list[Passage]
 
 
 class WorkingContexts:
@@ -96,6 +105,7 @@ class WorkingContexts:
         recall_limit: RecalledHits = 8,
         token_budget: TokenBudget = 8000,
         include_rolling_summary: bool = True,
+        include_quotes: bool = True,
         always_on_category_names: Sequence[str] = (),
         template_id: str | None = None,
         known_at: Instant | None = None,
@@ -104,17 +114,19 @@ class WorkingContexts:
     ) -> WorkingContext:
         """Build the context for a model's next answer: the summary, its memory and the last turns.
 
-        recall_query: the topic to recall atoms about; without it, only always-on atoms are shown.
-        recent_turns: 0 to 1,000. recall_limit: 0 to 200. token_budget: 1 to 10,000,000.
+        recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
+        recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
+        include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
+        that repeat other parts of the context, are always left out.
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
         memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
         lines about the query where the policy says so.
 
-        If the budget is short, the oldest turns are dropped first, then the worst hits, then the least important
-        always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an unknown conversation
-        or space.
+        If the budget is short, the oldest turns are dropped first, then the worst quotes, then the worst hits, then the
+        least important always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an
+        unknown conversation or space.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         wanted_turns = RECENT_TURNS.check("recent_turns", recent_turns)
@@ -134,11 +146,15 @@ class WorkingContexts:
         owner = self._scope if state.own_space else grants.find_shared_owner(self._database, self._scope, space_id)
         if owner is None:
             raise NotFound("memory space", space_id)
+        quoted = bool(include_quotes) and "quotes" in template.shows
+        options = TopicOptions(wanted_hits, exhaustive=False, passages=quoted)
+        if quoted:
+            options = options._replace(limit=wanted_hits + count_spare_passages(state.turns))
         # Reads never lock memory, so it may change between the two recalls.
         for _ in range(_TRIES):
             always_on = self._read_always_on(owner, space_id, names, now, known)
-            recalled = self._recall(owner, space_id, query or "", wanted_hits, tuple(always_on), now, known)
-            if {atom.id for atom in always_on.values()}.isdisjoint(atom.supersedes for atom in recalled):
+            found = self._recall(owner, space_id, query or "", wanted_hits, options, tuple(always_on), now, known)
+            if {atom.id for atom in always_on.values()}.isdisjoint(atom.supersedes for atom in found.atoms):
                 break
             # An always-on atom was superseded in between, and the prompt would show both versions.
         # The order of sections is the order of importance: the last section is dropped first.
@@ -154,7 +170,11 @@ class WorkingContexts:
             remembered,
             Section("summary", "text").with_text(summary),
             standing,
-            Section("recalled", "memory", _make_unique_pieces(recalled, standing.pieces, remembered.pieces)),
+            Section("recalled", "memory", _make_unique_pieces(found.atoms, standing.pieces, remembered.pieces)),
+        ]
+        said = _list_said(template.select_visible(sections))
+        sections += [
+            make_quotes_section(found.passages, query or "", state.turns, said, wanted_hits),
             _make_turns_section(state.turns),
         ]
         fitted = assemble(sections, template, budget, self._count)
@@ -174,15 +194,23 @@ class WorkingContexts:
         space_id: str,
         query: str,
         limit: int,
+        options: TopicOptions,
         shown_already: tuple[int, ...],
         now: Micros,
         known_at: Micros | None,
-    ) -> list[Atom]:
+    ) -> _Recalled:
+        """Return the best atoms, at most `limit`, and the best passages, as many as the options say."""
         if not query.strip() or not limit:
-            return []
+            return _Recalled([], [])
         filters = Filters(now=now, known_at=known_at, begun=True, without=shown_already)
-        hits = self._find_retriever().find_by_topic(owner, space_id, RecallRequest(filters, query), limit).hits
-        return [hit.atom for hit in hits]
+        found = self._find_retriever().find_by_topic(owner, space_id, RecallRequest(filters, query), options)
+        return _Recalled([hit.atom for hit in found.hits[:limit]], found.passages)
+
+
+def _list_said(sections: Iterable[Section]) -> list[str]:
+    """Return the texts of sections, each of which may say what a quote says; of texts, each sentence."""
+    texts = [(section, str(piece.fields["text"])) for section in sections for piece in section.pieces]
+    return [part for section, text in texts for part in (split_sentences(text) if section.shape == "text" else [text])]
 
 
 def _make_unique_pieces(
@@ -233,13 +261,14 @@ def _to_working_context(fitted: FittedPrompt, until_seq: int, built_at: Micros) 
         always_on=[piece.atom.id for piece in gone.get("always_on", ()) if piece.atom is not None],
         summary_shortened=fitted.shortened,
         user_memory=len(gone.get("user_memory", ())),
+        quotes=[piece.quoted.id for piece in gone.get("quotes", ()) if piece.quoted is not None],
     )
     sections = [
         ContextSection.from_trusted(
             {
                 "name": section.name,
                 "atom_ids": [atom.id for atom in list_atoms_in_order([section])],
-                "message_ids": [message.id for piece in section.pieces for message in piece.messages],
+                "message_ids": [message_id for piece in section.pieces for message_id in piece.list_message_ids()],
             }
         )
         for section in fitted.sections

@@ -20,14 +20,15 @@ def context(
     query: Annotated[str | None, typer.Argument(help="The question of the user, for recall.")] = None,
     space: Space = None,
     turns: Annotated[int, typer.Option(help="The number of recent turns.")] = 10,
-    recall: Annotated[int, typer.Option(help="The number of recalled facts.")] = 8,
+    recall: Annotated[int, typer.Option(help="The number of recalled facts, and of quotes.")] = 8,
     budget: Annotated[int, typer.Option(help="The token budget.")] = 8000,
     always_on: Annotated[list[str] | None, typer.Option(help="A category to include always; may be repeated.")] = None,
     summary: Annotated[bool, typer.Option("--summary/--no-summary", help="Include the rolling summary.")] = True,
+    quotes: Annotated[bool, typer.Option("--quotes/--no-quotes", help="Include quotes from conversations.")] = True,
     known_at: Annotated[str | None, typer.Option(help="Use only what was recorded by this ISO 8601 instant.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the memory part of a prompt: summary, facts with their sources, and recent turns."""
+    """Show the memory part of a prompt: summary, facts with their sources, quotes and recent turns."""
     built = memory.context.working_context.build_working_context(
         conversation_id,
         memory_space_id=memory.choose_space(space).id,
@@ -36,6 +37,7 @@ def context(
         recall_limit=recall,
         token_budget=budget,
         include_rolling_summary=summary,
+        include_quotes=quotes,
         always_on_category_names=always_on or (),
         known_at=known_at,
     )
@@ -44,8 +46,10 @@ def context(
         return
     # The block alone goes to standard output, ready to be pasted into a prompt.
     write_text(built.context_block)
+    quoted = sum(len(section.message_ids) for section in built.sections if section.name == "quotes")
     stderr.print(
-        f"{built.tokens_estimated:,} tokens, {len(built.atoms_used)} facts, {len(built.messages)} messages",
+        f"{built.tokens_estimated:,} tokens, {len(built.atoms_used)} facts, {quoted} quotes,"
+        f" {len(built.messages)} messages",
         style="dim",
         highlight=False,
     )

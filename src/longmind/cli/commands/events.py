@@ -85,13 +85,22 @@ def search(
     tag: Tags = None,
     within: Annotated[str | None, typer.Option(help="Only events of this last period: 90s, 15m, 12h or 7d.")] = None,
     mode: Annotated[SearchMode, typer.Option(help="The kind of search.")] = "auto",
+    min_score: Annotated[
+        float | None, typer.Option(help="The least probability, from 0 to 1, that an event is about the topic.")
+    ] = None,
     limit: Limit = 20,
     level: Whose = None,
     as_json: AsJson = False,
 ) -> None:
     """Search events by topic, best first."""
     found = _choose_timeline(memory, level).search(
-        query, kinds=kind or None, tags=tag or None, limit=limit, time_window=within, mode=mode
+        query,
+        kinds=kind or None,
+        tags=tag or None,
+        limit=limit,
+        time_window=within,
+        mode=mode,
+        min_score=min_score,
     )
     _print_events(found, as_json)
 

@@ -1,6 +1,7 @@
 """`longmind recall`: recall facts by topic, by entity, or over time.
 
-All three print the same list of hits: each with its score, its validity and the message that it was learned from.
+All three print the same list of hits: each with its score, its validity and the message that it was learned from. By
+topic, quotes from conversations follow.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from longmind.cli.memory_text import print_recall
 from longmind.cli.options import MemoryAccess, Space, provide_memory
 from longmind.cli.output import AsJson, print_json
 from longmind.models.atom import AtomKind
-from longmind.models.recall import Recall
+from longmind.models.recall import Effort, Recall
 
 app = typer.Typer(help="Recall facts by topic, by entity, or over time.", no_args_is_help=True)
 
@@ -22,6 +23,7 @@ Categories = Annotated[
 ]
 ValidAt = Annotated[str | None, typer.Option(help="Facts that were true at this ISO 8601 instant instead of now.")]
 KnownAt = Annotated[str | None, typer.Option(help="Only facts that were recorded by this instant.")]
+MinScore = Annotated[float | None, typer.Option(help="The least score, from 0 to 1; without it weak hits are marked.")]
 
 
 @app.command("topic")
@@ -36,10 +38,19 @@ def topic(
     tag: Annotated[list[str] | None, typer.Option(help="Only facts with this tag; may be repeated.")] = None,
     valid_at: ValidAt = None,
     known_at: KnownAt = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score was computed.")] = False,
+    min_score: MinScore = None,
+    effort: Annotated[Effort, typer.Option(help="high searches longer for better results.")] = "normal",
+    exhaustive: Annotated[
+        bool | None,
+        typer.Option(
+            "--all/--limited", help="Everything relevant, or never beyond the limit; by default the query decides."
+        ),
+    ] = None,
+    passages: Annotated[bool, typer.Option("--passages/--no-passages", help="Show quotes from conversations.")] = True,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the reasons for each score.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recall facts about a topic, best first."""
+    """Recall facts and quotes about a topic, best first."""
     found = memory.context.memory.recall_by_topic(
         memory.choose_space(space).id,
         query,
@@ -49,6 +60,10 @@ def topic(
         tags=tag or None,
         valid_at=valid_at,
         known_at=known_at,
+        min_score=min_score,
+        effort=effort,
+        exhaustive=exhaustive,
+        passages=passages,
         explain=explain,
     )
     _print(found, as_json)
@@ -64,6 +79,7 @@ def entity(
     category: Categories = None,
     valid_at: ValidAt = None,
     known_at: KnownAt = None,
+    min_score: MinScore = None,
     as_json: AsJson = False,
 ) -> None:
     """Recall facts that mention an entity, newest first."""
@@ -74,6 +90,7 @@ def entity(
         category_names=category or None,
         valid_at=valid_at,
         known_at=known_at,
+        min_score=min_score,
     )
     _print(found, as_json)
 
@@ -90,6 +107,7 @@ def timeline(
     limit: Annotated[int, typer.Option(help="The maximum number of hits.")] = 50,
     current: Annotated[bool, typer.Option("--current", help="Leave out superseded facts.")] = False,
     known_at: KnownAt = None,
+    min_score: MinScore = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how facts changed, oldest first."""
@@ -102,10 +120,11 @@ def timeline(
         limit=limit,
         include_superseded=not current,
         known_at=known_at,
+        min_score=min_score,
     )
     _print(found, as_json)
 
 
 def _print(found: Recall, as_json: bool) -> None:
-    """Print the hits of a recall."""
+    """Print the hits and quotes of a recall."""
     print_json(found) if as_json else print_recall(found)

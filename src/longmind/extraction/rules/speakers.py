@@ -11,18 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from longmind.extraction.candidate import SourceMessage
-from longmind.language.gazetteer import FIRST_NAMES, START_WORDS
+from longmind.language.gazetteer import FIRST_NAMES
+from longmind.language.speaker_labels import split_label
 from longmind.models.atom import Trust
 
-_LABEL = re.compile(r"\s*([A-Z][\w'\u2019-]{0,30}(?: [A-Z][\w'\u2019.-]{0,30}){0,2}):\s+(?=\S)")
-# Labels that are headings and no names.
-_NO_NAMES = frozenset(
-    "Note Warning Edit Update Question Answer Example Summary Todo Remember Important Reminder Tip Hint Subject Dear "
-    "Title Ingredients Instructions Steps Step Context Background Goal Goals Task Input Output Result Results Error "
-    "Hello Hi Hey Ps Re Fwd From To Date Name Address Phone Email Monday Tuesday Wednesday Thursday Friday Saturday "
-    "Sunday January February March April May June July August September October November December User Assistant "
-    "Today Tomorrow Yesterday Fact Rule Preference Plan Also First Second Third Finally Option Correction".split()
-)
 _ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
@@ -61,10 +53,7 @@ def identify_speakers(messages: Sequence[SourceMessage]) -> list[SpokenMessage]:
 
 def _split_label(message: SourceMessage) -> tuple[str | None, str]:
     """Return the name that a message begins with, or None, and the rest of its text."""
-    found = _LABEL.match(message.text) if message.role != "tool" else None
-    if found is None or any(word in _NO_NAMES or word.lower() in START_WORDS for word in found[1].split()):
-        return None, message.text
-    return found[1], message.text[found.end() :]
+    return (None, message.text) if message.role == "tool" else split_label(message.text)
 
 
 def _is_speaker(name: str, text: str) -> bool:

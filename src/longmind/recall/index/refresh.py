@@ -18,6 +18,7 @@ from longmind.recall.index.storage import SMALL
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import atom_versions as versions
 from longmind.store.tables import entities, index_segments, indexed_atoms, spaces
+from longmind.store.tables.passages import to_state
 from longmind.store.tables.spaces import is_same_epoch
 
 T = TypeVar("T")
@@ -61,7 +62,10 @@ def run_unless_changed(run: Transaction, space_id: str, index: SpaceIndex, work:
         # An answer that is not read would be left to the next user of the connection.
         pending()
         raise
-    same = pending() == (index.revision,) and index.history == run.history
+    answer = pending()
+    same = answer is not None and answer[0] == index.revision and index.history == run.history
+    if answer is not None:
+        index.passages = to_state(answer[1:], run.history)
     return done if same else None
 
 
@@ -73,14 +77,16 @@ def _refresh_once(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     state = spaces.read_state(run, space_id)
     if state is None:
         raise NotFound("memory space", space_id)
-    revision, atoms, model, names_revision = state
+    revision, atoms, model, names_revision, *of_passages = state
+    passages = to_state(of_passages, run.history)
     same = index.history == run.history
     if same and revision == index.revision:
+        index.passages = passages
         return False
     if index.revision >= 0 and not (same and is_same_epoch(revision, index.revision)):
         # The data was erased and imported again, or the database has lost commits: nothing in memory is valid.
         index.reset()
-    index.history = run.history
+    index.history, index.passages = run.history, passages
     index.grow(atoms)
     _load_words(run, space_id, index)
     if model != index.model:

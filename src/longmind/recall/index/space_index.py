@@ -20,6 +20,7 @@ from longmind.recall.index.growable_column import Column
 from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import TextIndex
 from longmind.store.tables.atom_versions import VersionCut
+from longmind.store.tables.passages import PassageState
 
 Mask = NDArray[np.bool_]
 
@@ -63,6 +64,8 @@ class SpaceIndex(TextIndex):
         self.quiet = False
         """True if the last look at the database found no change."""
         self.history: object = None
+        self.passages: PassageState | None = None
+        """The state of the owner's messages at the last look at the database."""
         self.columns_until = 0
         self.lacks_vectors = False
         """True if an atom lacks a vector of the space's model, as one from an engine with another embedder does."""

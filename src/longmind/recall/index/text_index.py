@@ -105,6 +105,16 @@ class TextIndex:
         """Mask of the texts that were given to the embedder, even if it made nothing of them."""
         return self._embedded.values
 
+    @property
+    def has_vectors(self) -> bool:
+        """True if any text has a vector."""
+        return self._vectors is not None
+
+    @property
+    def own_terms(self) -> Floats:
+        """The number of distinct words of each text."""
+        return self._own_terms.values
+
     def lacks_vectors_in(self, first: int, until: int) -> bool:
         """Return whether a text of a range was never given to the embedder."""
         lacking = self.present.values[first:until] & ~self._embedded.values[first:until]
@@ -209,6 +219,13 @@ class TextIndex:
             common[places] += np.where(codes >= OWN, 1.0, around)
         common /= np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
         return np.minimum(common, 1.0, out=common)
+
+    def mask_holding(self, terms: Sequence[int]) -> Mask:
+        """Return which texts hold one of some words themselves."""
+        mask = np.zeros(self.atoms, np.bool_)
+        for _, places, codes, _ in find_pieces(self._postings.arrays(), terms):
+            mask[places[codes >= OWN]] = True
+        return mask
 
     @property
     def _text_bytes(self) -> int:

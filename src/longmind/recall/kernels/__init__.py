@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longmind.recall.kernels import numpy_kernels
 
-COMPILED_VERSION = 7
+COMPILED_VERSION = 8
 """The `VERSION` of `inner_loops.c` that fits this code. A compiled module of another version is ignored."""
 
 

@@ -9,12 +9,14 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The end of the logistic curve, in spreads below the middle: anything lower has the same similarity. */
+/* The end of the logistic curve, in spreads from the middle: anything farther has the same similarity. */
 #define FARTHEST 700.0
 
 typedef struct {
     Py_ssize_t place;
     double similarity, decay, importance, bonus, final;
+    /* The logarithm of the final odds. It orders the atoms, since a probability near 1 no longer tells them apart. */
+    double odds;
 } Scored;
 
 typedef struct {
@@ -42,9 +44,9 @@ typedef struct {
     CompareOne *compare_one;
 } Best;
 
-/* Return whether one comes after another: by a lower score, then an earlier start, then a higher id. */
+/* Return whether one comes after another: by lower odds, then an earlier start, then a higher id. */
 static int comes_after(const Best *best, const Scored *one, const Scored *other) {
-    if (one->final != other->final) return one->final < other->final;
+    if (one->odds != other->odds) return one->odds < other->odds;
     int64_t from = best->valid_from[one->place], of_other = best->valid_from[other->place];
     if (from != of_other) return from < of_other;
     const char *id = best->ids + one->place * best->id_size, *id_of_other = best->ids + other->place * best->id_size;
@@ -134,26 +136,24 @@ static Scored scored(const Best *best, Py_ssize_t place, double standing) {
     /* Unsigned, since the difference of extreme instants must not be undefined behaviour. */
     double aged = (double)(int64_t)((uint64_t)fresh - (uint64_t)best->now) * best->rates[best->kinds[place]];
     Scored one = {.place = place};
-    one.similarity = standing;
-    if (best->spread != 0.0) one.similarity = 1 / (1 + exp(fmin((best->middle - standing) / best->spread, FARTHEST)));
+    double away = fmax(fmin((best->middle - standing) / best->spread, FARTHEST), -FARTHEST);
+    one.similarity = 1 / (1 + exp(away));
     one.decay = fmax(exp(fmin(aged, 0.0)), best->floor);
     one.importance = best->by_importance[best->importance[place]];
     one.bonus = best->bonus ? best->bonus[place] : 1.0;
-    one.final = one.similarity * one.decay * one.importance;
-    if (best->bonus) one.final = fmin(one.final * one.bonus, 1.0);
+    one.odds = log(one.decay * one.importance * one.bonus) - away;
+    one.final = 1 / (1 + exp(-one.odds));
     return one;
 }
 
 /* Return the total below which no atom can be among the best, even with full age, importance and entities: `limit`
-   atoms have a higher score already. */
+   atoms have higher odds already. */
 static double least_standing(const Best *best) {
-    const double surely = 1e-6, nearly = 1 - 1e-9;
-    double likeness = best->heap[0].final / best->most;
-    if (best->spread == 0.0) return likeness - surely - best->slack;
-    /* Below one, where the logarithm is infinite; anything higher is practically equal. */
-    likeness = fmin(likeness, 1.0) * nearly;
-    double least = best->middle + best->spread * log(likeness / (1 - likeness)) - surely - best->slack;
-    return least > best->middle - best->spread * FARTHEST ? least : -INFINITY;
+    const double surely = 1e-6;
+    double away = best->heap[0].odds - log(best->most);
+    /* The end of the curve ties with all below it, up to the rounding of logarithms. */
+    if (away <= -FARTHEST + surely) return -INFINITY;
+    return best->middle + best->spread * away - surely - best->slack;
 }
 
 /* Sort the heap, best first. */

@@ -10,14 +10,16 @@
 #include "totals.h"
 #include "records.h"
 #include "vectors.h"
+#include "windows.h"
 #include "words.h"
 
 /* Raise the number whenever a function changes its name, arguments or answer, here and in `kernels/__init__.py`. Python
    ignores a compiled module with another number. */
-#define VERSION 7
+#define VERSION 8
 
 static PyMethodDef methods[] = {
     {"word_scores", (PyCFunction)(void (*)(void))word_scores, METH_FASTCALL, NULL},
+    {"window_scores", (PyCFunction)(void (*)(void))window_scores, METH_FASTCALL, NULL},
     {"likeness", (PyCFunction)(void (*)(void))likeness, METH_FASTCALL, NULL},
     {"fine_likeness", (PyCFunction)(void (*)(void))fine_likeness, METH_FASTCALL, NULL},
     {"total", (PyCFunction)(void (*)(void))total, METH_FASTCALL, NULL},

@@ -7,6 +7,7 @@ from longmind.recall.kernels.numpy_kernels import likeness as likeness
 from longmind.recall.kernels.numpy_kernels import rank as rank
 from longmind.recall.kernels.numpy_kernels import total as total
 from longmind.recall.kernels.numpy_kernels import values as values
+from longmind.recall.kernels.numpy_kernels import window_scores as window_scores
 from longmind.recall.kernels.numpy_kernels import word_scores as word_scores
 
 VERSION: int

@@ -39,7 +39,7 @@ class Weights(NamedTuple):
     middle: float
     """The total at which the similarity is one half."""
     spread: float
-    """The spread of the logistic curve from a total to a similarity. 0 makes the total the similarity."""
+    """The spread of the logistic curve from a total to a similarity."""
 
 
 BestAtoms = tuple[list[int], list[float], list[float], list[float], list[float], list[float]]
@@ -47,13 +47,18 @@ BestAtoms = tuple[list[int], list[float], list[float], list[float], list[float],
 
 
 class Factors(NamedTuple):
-    """The factors of the scores of some atoms; `final` is their product."""
+    """The factors of the scores of some atoms.
+
+    The odds of the similarity are multiplied by the others, and `final` is the probability that comes of it.
+    """
 
     similarity: Floats
     decay: Floats
     importance: Floats
     bonus: Floats
     final: Floats
+    odds: Floats
+    """The logarithm of the final odds. It orders the atoms, since probabilities near 1 are too close to each other."""
 
 
 def best(
@@ -84,8 +89,8 @@ def best(
     if settle is not None:
         settle(hopeful)
     found = compute_factors(hopeful, standing, bonus, columns, weights, known_at, now)
-    order = _order_best(found.final, hopeful, columns, limit)
-    similarity, decay, importance, more, final = (each[order].tolist() for each in found)
+    order = _order_best(found.odds, hopeful, columns, limit)
+    similarity, decay, importance, more, final = (each[order].tolist() for each in found[:5])
     return hopeful[order].tolist(), similarity, decay, importance, more, final
 
 
@@ -102,54 +107,39 @@ def compute_factors(
 
     A confirmation after `known_at` does not count: as of then the atom was as old as its `valid_from`.
     """
-    similarity = standing[places]
-    if weights.spread:
-        similarity = _logistic(similarity, weights)
+    away = (weights.middle - standing[places]) / weights.spread
+    # Without the bounds, exp would overflow; the similarity is 0 or 1 there anyway.
+    np.clip(away, -_FARTHEST, _FARTHEST, out=away)
     fresh = columns.fresh_at[places]
     if known_at < FOREVER:
         fresh = np.where(fresh > known_at, columns.valid_from[places], fresh)
     decay = decay_weights(weights.rates[columns.kinds[places]], fresh, now, weights.floor)
     importance = weights.by_importance[columns.importance[places]]
-    final = similarity * decay
-    final *= importance
-    if bonus is None:
-        return Factors(similarity, decay, importance, np.ones(len(places)), final)
-    more = bonus[places]
-    final *= more
-    np.minimum(final, 1.0, out=final)
-    return Factors(similarity, decay, importance, more, final)
+    more = np.ones(len(places)) if bonus is None else bonus[places]
+    odds: Floats = np.log(decay * importance * more) - away
+    return Factors(1 / (1 + np.exp(away)), decay, importance, more, 1 / (1 + np.exp(-odds)), odds)
 
 
 _FARTHEST = 700.0
-"""The end of the logistic curve, in spreads below the middle: anything lower has the same similarity."""
+"""The end of the logistic curve, in spreads from the middle: anything farther has the same similarity."""
 
 
-def _logistic(sums: Floats, weights: Weights) -> Floats:
-    away = weights.middle - sums
-    away /= weights.spread
-    # Without the bound, exp would overflow; the similarity is 0 there anyway.
-    np.minimum(away, _FARTHEST, out=away)
-    np.exp(away, out=away)
-    away += 1
-    return np.reciprocal(away, out=away)
-
-
-def _order_best(final: Floats, places: Places, columns: Columns, limit: int) -> NDArray[np.intp]:
-    order = (-final).argsort()[: limit + 1]
-    first = final[order].tolist()
+def _order_best(odds: Floats, places: Places, columns: Columns, limit: int) -> NDArray[np.intp]:
+    order = (-odds).argsort()[: limit + 1]
+    first = odds[order].tolist()
     if len(set(first)) == len(first):
         return order[:limit]
     # Some of the scores are equal, and the ties have to be broken.
     some = np.arange(len(places))
     if len(some) > limit:
-        some = find_not_below(final, limit)
+        some = find_not_below(odds, limit)
     if len(some) > limit:
         # The last ones are equal: keep those that are valid from later on.
-        above = final[some] > final[some].min()
+        above = odds[some] > odds[some].min()
         some = some[find_not_below(np.where(above, FOREVER, columns.valid_from[places[some]]), limit)]
     # All atoms that tie with the last one that fits are still here, so that the id decides between them too.
     at = places[some]
-    return some[np.lexsort((columns.ids[at], -columns.valid_from[at], -final[some]))[:limit]]
+    return some[np.lexsort((columns.ids[at], -columns.valid_from[at], -odds[some]))[:limit]]
 
 
 def find_not_below(values: Array, limit: int) -> NDArray[np.intp]:
@@ -168,9 +158,11 @@ def _find_candidates(
 ) -> Places:
     """Return the places that can be among the best, whatever their age, importance and entities.
 
-    Age and importance reduce a score to no less than `share` of it. An atom cannot be among the best if its full score
-    is below the reduced score of the atom at rank `limit`, and so need not be scored at all.
+    Age and importance reduce the odds to no less than `share` of them. An atom cannot be among the best if its full
+    odds are below the reduced odds of the atom at rank `limit`, and so need not be scored at all.
     """
+    if not limit:
+        return np.empty(0, np.int64)
     if np.count_nonzero(matching) < len(matching):
         standing = np.where(matching, standing, -np.inf)
     grouped = _GROUPED if len(standing) < _MANY else 4 * _GROUPED
@@ -186,12 +178,8 @@ def _find_candidates(
         last = -math.inf
     if last == -math.inf:
         return matching.nonzero()[0]
-    if not weights.spread:
-        return (standing >= (last - slack) * share - _SURELY - slack).nonzero()[0]
-    # The same bound for totals, of which the similarity is the logistic function.
-    x = (last - slack - weights.middle) / weights.spread
-    likeness = share / (1 + math.exp(-x)) if x > -30 else 0.0
-    bound = math.log(likeness / (1 - likeness)) if likeness else x + math.log(share)
+    # Beyond the ends of the curve all are equal.
+    bound = min((last - slack - weights.middle) / weights.spread, _FARTHEST) + math.log(share)
     if bound <= -_FARTHEST:
         return matching.nonzero()[0]
     return (standing >= weights.middle + weights.spread * bound - _SURELY - slack).nonzero()[0]

@@ -18,10 +18,12 @@ from longmind.recall.index.postings import RunArrays
 from longmind.recall.kernels.numpy_best import BestAtoms, Columns, Weights, best
 from longmind.recall.kernels.numpy_totals import is_too_rough, total, zero_missing
 from longmind.recall.kernels.numpy_vectors import fine_likeness, likeness, measure_largest_error
+from longmind.recall.kernels.numpy_windows import window_scores
 from longmind.recall.kernels.numpy_words import word_scores
 
 __all__ = [
-    "best", "copy_values", "fine_likeness", "hold", "likeness", "rank", "total", "values", "word_scores",
+    "best", "copy_values", "fine_likeness", "hold", "likeness", "rank", "total", "values", "window_scores",
+    "word_scores",
 ]  # fmt: skip
 
 
@@ -40,10 +42,19 @@ class SpaceArrays(NamedTuple):
     finer: NDArray[np.int8] | None
     scales: NDArray[np.float32]
     rest: Floats
-    words_weight: float
     usual_atoms: float
     columns: Columns
     weights: Weights
+
+
+class Scale(NamedTuple):
+    """The numbers by which a question weighs words, and turns a total into a probability."""
+
+    words_weight: float
+    middle: float
+    """The total at which the similarity is one half."""
+    spread: float
+    """The spread of the logistic curve."""
 
 
 hold = SpaceArrays
@@ -65,6 +76,7 @@ def rank(
     known_at: int,
     now: int,
     limit: int,
+    scale: Scale,
 ) -> tuple[BestAtoms, int]:
     """Return the best of the matching atoms, and the number of matching atoms.
 
@@ -73,6 +85,7 @@ def rank(
 
     roughly: the approximate likeness, if it is known already.
     rest: replaces the rest of `held`.
+    scale: replaces the middle and the spread of the weights.
     """
     size = len(matching)
     lexical, sums = np.zeros(size), np.empty(size)
@@ -82,7 +95,7 @@ def rank(
         roughly = np.empty(size, np.float32)
         likeness(vector, rows, scales, roughly)
     rest = held.rest if rest is None else rest
-    among_all = (counted, usual, held.usual_atoms, held.words_weight, rest, sums)
+    among_all = (counted, usual, held.usual_atoms, scale.words_weight, rest, sums)
     by = total(lexical, roughly, None, 0.0, *among_all)
     slack, settle = 0.0, None
     if rows is not None and finer is not None and vector is not None and roughly is not None:
@@ -93,7 +106,8 @@ def rank(
             total(lexical, roughly, dense, unsure, *among_all)
         else:
             slack, settle = by * unsure, _make_refiner(vector, rows, finer, scales, roughly, by, sums)
-    wanted = (matching, bonus, held.columns, held.weights, most, known_at, now, limit)
+    weights = held.weights._replace(middle=scale.middle, spread=scale.spread)
+    wanted = (matching, bonus, held.columns, weights, most, known_at, now, limit)
     return best(sums, *wanted, slack, settle), int(np.count_nonzero(matching))
 
 

@@ -32,20 +32,28 @@ def word_scores(
     """
     pieces = find_pieces(runs, terms)
     if among is not None:
-        pieces = _restrict(pieces, among)
+        pieces = restrict_pieces(pieces, among)
     if not pieces:
         return
-    holders: dict[int, int] = {}
-    for number, _, _, own in pieces:
-        holders[number] = holders.get(number, 0) + own
-    rarity = {number: math.log1p((atoms - held + 0.5) / (held + 0.5)) for number, held in holders.items()}
-    # Summed in the order of the query: the order in which runs yield the terms changes as a space grows.
-    most = math.hypot(*(rarity[number] for number in sorted(rarity)))
+    rarity, most = measure_rarity(pieces, len(terms), atoms)
     # All pieces at once: a call of numpy costs more than the few places of a rare word.
     numbers, places, codes, _ = zip(*pieces, strict=True)
     weights = worth.take(np.concatenate(codes))
     weights *= np.repeat([rarity[number] / most for number in numbers], [len(each) for each in places])
     scores[:] = np.bincount(np.concatenate(places), weights, len(scores))
+
+
+def measure_rarity(pieces: Sequence[Piece], terms: int, atoms: int) -> tuple[dict[int, float], float]:
+    """Return the rarity of each term by its number, and the length of the vector of all of them.
+
+    A term that nothing holds is the rarest: what is found without it answers less of the question.
+    """
+    holders = dict.fromkeys(range(terms), 0)
+    for number, _, _, own in pieces:
+        holders[number] += own
+    rarity = {number: math.log1p((atoms - held + 0.5) / (held + 0.5)) for number, held in holders.items()}
+    # Summed in the order of the query: the order in which runs yield the terms changes as a space grows.
+    return rarity, math.hypot(*(rarity[number] for number in sorted(rarity)))
 
 
 def find_pieces(runs: Sequence[RunArrays], terms: Sequence[int]) -> list[Piece]:
@@ -60,7 +68,7 @@ def find_pieces(runs: Sequence[RunArrays], terms: Sequence[int]) -> list[Piece]:
     return pieces
 
 
-def _restrict(pieces: list[Piece], some: Mask) -> list[Piece]:
+def restrict_pieces(pieces: list[Piece], some: Mask) -> list[Piece]:
     """Return the pieces without the postings of other atoms than `some`."""
     left = []
     for number, places, codes, _ in pieces:

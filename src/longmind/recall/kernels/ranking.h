@@ -22,7 +22,6 @@ typedef struct {
     const float *scales;
     float highest_scale;
     PyObject *usual_atoms;
-    double words_weight;
     Best best;
 } SpaceArrays;
 
@@ -56,15 +55,13 @@ static int read_held(SpaceArrays *held, PyObject *const *given) {
         held->width = *atoms > 0 ? all / *atoms : 0;
         if (all != held->width * *atoms) return damaged("not every atom has room for a vector");
     }
-    held->words_weight = PyFloat_AsDouble(given[6]);
-    if (PyErr_Occurred()) return 0;
-    held->usual_atoms = Py_NewRef(given[7]);
-    return read_columns(&held->best, views, given[8]) && read_weights(&held->best, views, given[9]);
+    held->usual_atoms = Py_NewRef(given[6]);
+    return read_columns(&held->best, views, given[7]) && read_weights(&held->best, views, given[8]);
 }
 
-/* hold(runs, worth, rows, finer, scales, rest, words_weight, usual_atoms, columns, weights) */
+/* hold(runs, worth, rows, finer, scales, rest, usual_atoms, columns, weights) */
 static PyObject *hold(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
-    if (!takes(count, 10)) return NULL;
+    if (!takes(count, 9)) return NULL;
     Py_ssize_t runs_count = PyTuple_Size(given[0]);
     if (runs_count < 0) return NULL;
     SpaceArrays *held = calloc(1, sizeof(SpaceArrays));
@@ -140,9 +137,10 @@ static int make_room(Ranking *of, const float *roughly) {
     return of->likeness.query == NULL || make_room_for_integers(&of->likeness);
 }
 
-/* rank(held, terms, vector, roughly, among, atoms, counted, usual, rest, matching, bonus, most, known_at, now, limit) */
+/* rank(held, terms, vector, roughly, among, atoms, counted, usual, rest, matching, bonus, most, known_at, now, limit,
+        scale) */
 static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t count) {
-    if (!takes(count, 15)) return NULL;
+    if (!takes(count, 16)) return NULL;
     const SpaceArrays *held = PyCapsule_GetPointer(given[0], HELD);
     if (held == NULL) return NULL;
     VIEWS(views, 7);
@@ -152,12 +150,16 @@ static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ss
     Ranking of = {.held = held, .best = held->best};
     Py_ssize_t atoms = of.scoring.atoms = of.total.atoms = of.likeness.atoms = held->best.atoms;
     of.total.rest = held->rest;
-    of.total.words_weight = held->words_weight;
     of.likeness.rows = held->rows;
     of.likeness.finer = held->finer;
     of.likeness.scales = held->scales;
     of.likeness.highest_scale = held->highest_scale;
     of.likeness.width = held->width;
+    double *scale[] = {&of.total.words_weight, &of.best.middle, &of.best.spread};
+    for (int at = 0; at < 3; at++) {
+        *scale[at] = number_in(given[15], at);
+        if (PyErr_Occurred()) goto done;
+    }
     if (!read_terms(&of.asked, given[1], held->runs_count)) goto done;
     if (held->rows != NULL && atoms > 0) {
         if (!READ_ANY(of.likeness.query, &views, given[2], float, &of.likeness.width)) goto done;

@@ -106,15 +106,34 @@ static int find_in(const Run *run, Asked *asked, const Scoring *scoring) {
     return 1;
 }
 
-static void add_up(const Asked *asked, double atoms, const double *worth, const Scoring *scoring) {
+/* Look up the terms of a query in all runs. */
+static int find_in_all(PyObject *runs, Py_ssize_t runs_count, Asked *asked, const Scoring *scoring) {
+    for (Py_ssize_t at = 0; at < runs_count; at++) {
+        /* Its arrays are the caller's, who keeps them beyond the views that are let go of here. */
+        VIEWS(of_run, ARRAYS_OF_RUN);
+        Run run;
+        int fine = read_run(&run, &of_run, PyTuple_GetItem(runs, at)) && find_in(&run, asked, scoring);
+        let_go(&of_run);
+        if (!fine) return 0;
+    }
+    return 1;
+}
+
+/* Set the rarity of each term, and return the length of the vector of all of them. A term that nothing holds is the
+   rarest: what is found without it answers less of the question. */
+static double measure_rarity(const Asked *asked, double atoms) {
     double most = 0.0;
     for (Py_ssize_t number = 0; number < asked->terms_count; number++) {
         Term *term = &asked->terms[number];
-        if (!term->met) continue;
+        if (!term->met) term->held = 0.0;
         term->rarity = log1p((atoms - term->held + 0.5) / (term->held + 0.5));
         most += term->rarity * term->rarity;
     }
-    most = sqrt(most);
+    return sqrt(most);
+}
+
+static void add_up(const Asked *asked, double atoms, const double *worth, const Scoring *scoring) {
+    double most = measure_rarity(asked, atoms);
     for (const Piece *piece = asked->pieces; piece < asked->pieces + asked->pieces_count; piece++) {
         double rarity = piece->term->rarity / most;
         for (Py_ssize_t at = 0; at < piece->size; at++) {
@@ -160,15 +179,7 @@ static PyObject *word_scores(PyObject *Py_UNUSED(module), PyObject *const *given
     if (!READ_ANY(scoring.among, &held, given[3], uint8_t, &scoring.atoms)) goto done;
     double atoms = (double)PyLong_AsLongLong(given[4]);
     if (PyErr_Occurred()) goto done;
-    for (Py_ssize_t at = 0; at < runs_count; at++) {
-        /* Its arrays are the caller's, who keeps them beyond the views that are let go of here. */
-        VIEWS(of_run, ARRAYS_OF_RUN);
-        Run run;
-        int fine = read_run(&run, &of_run, PyTuple_GetItem(given[0], at)) &&
-                   find_in(&run, &asked, &scoring);
-        let_go(&of_run);
-        if (!fine) goto done;
-    }
+    if (!find_in_all(given[0], runs_count, &asked, &scoring)) goto done;
     if (scoring.atoms < MANY) {
         add_up(&asked, atoms, worth, &scoring);
     } else {

@@ -1,10 +1,10 @@
 """Ranking of the atoms of a space against a query.
 
 The likeness of the vectors and the BM25 score of the words are put on one scale and added, with what speakers, dates
-and the amount of information contribute. A logistic curve turns the total into a similarity between 0 and 1, and age,
-importance and entities multiply it. The total is computed for every atom; the factors only for atoms that can still be
-among the best. `rank_atoms` does all of it in one call of the kernels; `measure_matches` and `select_best` do it in two
-steps, for callers that need what lies between.
+and the amount of information contribute. A logistic curve turns the total into the probability that an atom is about
+the question, and age, importance and entities multiply its odds. The total is computed for every atom; the factors only
+for atoms that can still be among the best. `rank_atoms` does all of it in one call of the kernels; `measure_matches`
+and `select_best` do it in two steps, for callers that need what lies between.
 """
 
 from __future__ import annotations
@@ -23,36 +23,17 @@ from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.text_index import WORTH, to_contiguous
 from longmind.recall.kernels import numpy_kernels
 from longmind.recall.kernels.numpy_best import Columns, Floats, Mask, Places, Weights, compute_factors
-from longmind.recall.kernels.numpy_totals import standardise
+from longmind.recall.kernels.numpy_kernels import Scale
 from longmind.recall.question import Interval, Question
 from longmind.recall.ranking.decay import FLOOR, RATES
+from longmind.recall.ranking.relevance import BY_SHARED_WORDS, FACTS, make_scale
 
-# Weights of features, in standard deviations of the likeness of vectors to a query.
-WORDS_WEIGHT = 4.2
-SPEAKER_WEIGHT = 2.2
-DATE_WEIGHT = 2.0
-STATEMENT_WEIGHT = 0.5
 AROUND_SHARE = 0.5
 """The share that a word counts if only the texts around hold it, where shared words are counted."""
 RERANK_WEIGHT = 0.3
 """The weight of a reranker's score, a logarithm of odds, which is added and never replaces the rest."""
 
-_MOST_CERTAIN = 0.99
-"""The highest share of shared words that reranking can change: the odds of 1 are infinite."""
-_LEAST_SHARE = 1e-9
-_MOST_ODDS = 30.0
-"""The largest odds, in logarithms, that reranking can give."""
-
-NEAR = 1.3
-"""The likeness, in deviations above the mean, that makes an atom related without a shared word."""
-
-MIDDLE = 10.0
-"""The total at which the similarity is one half."""
-SPREAD = 0.7
-"""The distance from there at which it is about a quarter or three quarters. A small spread keeps age and importance
-from outweighing the match."""
-
-USUAL_ATOMS = 30
+USUAL_ATOMS = 6
 """The number of atoms that the usual mean and deviation count as, since those of a small space say little."""
 _DAY = 24 * 3600 * 1_000_000
 
@@ -61,8 +42,8 @@ MOST_BONUS = 2.0
 LEAST_IMPORTANT = 0.76
 IMPORTANCE_STEP = 0.06
 _BY_IMPORTANCE = LEAST_IMPORTANT + IMPORTANCE_STEP * np.arange(-1, 5, dtype=np.float64)
-_WEIGHTS = Weights(RATES, _BY_IMPORTANCE, FLOOR, MIDDLE, SPREAD)
-_WEIGHTS_OF_OVERLAP = _WEIGHTS._replace(spread=0.0)
+_WEIGHTS = Weights(RATES, _BY_IMPORTANCE, FLOOR, 0.0, 1.0)
+"""The middle and the spread depend on the question: see `make_scale`."""
 
 
 ANY_REVISION = -1
@@ -101,7 +82,9 @@ class MatchScores(NamedTuple):
     dense: Floats | None
     lexical: Floats
     standing: Floats
-    """The total or, with words alone, the share of shared words; higher is better."""
+    """The total or, where words are only counted, the share of shared words; higher is better."""
+    scale: Scale
+    """The scale by which `standing` becomes a probability."""
     matches: Mask | None
     """Mask of the atoms that match at all; None for all, since each has a vector to compare, or could have."""
     reranked: Mapping[int, float]
@@ -128,6 +111,7 @@ class Scores(NamedTuple):
 
 
 _NO_RERANKING: Mapping[int, float] = {}
+_ANY_SCALE = Scale(0.0, 0.0, 1.0)
 
 
 def measure_matches(index: SpaceIndex, query: AtomQuery, reranked: Mapping[int, float] = _NO_RERANKING) -> MatchScores:
@@ -138,17 +122,17 @@ def measure_matches(index: SpaceIndex, query: AtomQuery, reranked: Mapping[int, 
     dense = roughly = None
     if query.vector is not None and query.model == index.model:
         dense, roughly = index.similarity(query.vector), index.rough_similarity(query.vector)
+    scale = _make_scale(index, query, known, has_vectors=roughly is not None)
     if query.overlap_only:
         standing = index.overlap(terms, AROUND_SHARE)
         matches: Mask = standing > 0
         if reranked:
-            read = list(reranked)
-            standing[read] = _add_to_log_odds(standing[read], _weigh_reranking(reranked) / SPREAD)
-        return MatchScores(dense, lexical, standing, matches, reranked)
+            standing[list(reranked)] += _weigh_reranking(reranked) / BY_SHARED_WORDS.slope
+        return MatchScores(dense, lexical, standing, scale, matches, reranked)
     standing = _add_up(index, query, lexical, roughly, dense, known)
     if reranked:
         standing[list(reranked)] += _weigh_reranking(reranked)
-    return MatchScores(dense, lexical, standing, None if query.by_meaning else lexical > 0, reranked)
+    return MatchScores(dense, lexical, standing, scale, None if query.by_meaning else lexical > 0, reranked)
 
 
 def _weigh_reranking(reranked: Mapping[int, float]) -> Floats:
@@ -160,27 +144,9 @@ def _weigh_reranking(reranked: Mapping[int, float]) -> Floats:
     return counted
 
 
-def _add_to_log_odds(shares: Floats, by: Floats) -> Floats:
-    """Return shares of common words after `by` was added to the logarithms of their odds."""
-    # An atom that has lost its last shared word since it was reranked does not match, whatever its score.
-    shares = np.clip(shares, _LEAST_SHARE, _MOST_CERTAIN)
-    odds = np.log(shares / (1 - shares)) + by
-    changed: Floats = 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
-    return changed
-
-
-def mask_related(index: SpaceIndex, query: AtomQuery, matches: MatchScores) -> Mask:
-    """Return which atoms have to do with a query: they share a word with it, or are unusually alike."""
-    shares: Mask = matches.lexical > 0
-    if matches.dense is None:
-        return shares
-    counted = _intersect_masks(index.compared, index.mask_known(query.known_at))
-    return shares | (standardise(counted, matches.dense, query.usual, USUAL_ATOMS) >= NEAR)
-
-
 def match_everything(index: SpaceIndex) -> MatchScores:
     """Return match scores for a request without a query: all atoms match fully, and age and importance decide."""
-    return MatchScores(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), None, _NO_RERANKING)
+    return MatchScores(None, np.zeros(index.atoms), np.full(index.atoms, np.inf), _ANY_SCALE, None, _NO_RERANKING)
 
 
 def score_atoms(index: SpaceIndex, query: AtomQuery, matches: MatchScores, places: Places, now: int) -> Scores:
@@ -190,14 +156,14 @@ def score_atoms(index: SpaceIndex, query: AtomQuery, matches: MatchScores, place
         matches.standing,
         _multiply_bonus(index, query),
         _columns(index),
-        _weights(query),
+        _set_scale(matches.scale),
         _find_confirmation_end(query),
         now,
     )
     if matches.matches is not None:
         is_match = matches.matches[places]
         found = found._replace(similarity=found.similarity * is_match, final=found.final * is_match)
-    return Scores(places.tolist(), *[each.tolist() for each in found])
+    return Scores(places.tolist(), *[each.tolist() for each in found[:5]])
 
 
 def select_best(
@@ -209,7 +175,7 @@ def select_best(
         matching,
         _multiply_bonus(index, query),
         _columns(index),
-        _weights(query),
+        _set_scale(matches.scale),
         MOST_BONUS if query.mentioned else 1.0,
         _find_confirmation_end(query),
         now,
@@ -242,13 +208,14 @@ def rank_atoms(index: SpaceIndex, query: AtomQuery, matching: Mask, limit: int, 
             atoms,
             _intersect_masks(index.compared, known),
             query.usual,
-            _sum_context(index, question) if question.speakers is not None or question.dates else None,
+            _sum_context(index, question) if _has_context(question) else None,
             matching,
             _multiply_bonus(index, query),
             MOST_BONUS if query.mentioned else 1.0,
             _find_confirmation_end(query),
             now,
             limit,
+            _make_scale(index, query, known, has_vectors=vector is not None and index.searched[1] is not None),
         )
     except ValueError as error:
         raise damage_error() from error
@@ -258,7 +225,7 @@ def rank_atoms(index: SpaceIndex, query: AtomQuery, matching: Mask, limit: int, 
 def _hold_arrays(index: SpaceIndex) -> numpy_kernels.SpaceArrays:
     runs, rows, finer, scales = index.searched
     return kernel.loops.hold(
-        runs, WORTH, rows, finer, scales, _weigh_statements(index), WORDS_WEIGHT, USUAL_ATOMS, _columns(index), _WEIGHTS
+        runs, WORTH, rows, finer, scales, np.zeros(index.atoms), USUAL_ATOMS, _columns(index), _WEIGHTS
     )
 
 
@@ -275,8 +242,14 @@ def _columns(index: SpaceIndex) -> Columns:
     )
 
 
-def _weights(query: AtomQuery) -> Weights:
-    return _WEIGHTS_OF_OVERLAP if query.overlap_only else _WEIGHTS
+def _make_scale(index: SpaceIndex, query: AtomQuery, known: Mask | None, *, has_vectors: bool) -> Scale:
+    by_meaning = FACTS.by_meaning if has_vectors else FACTS.by_words
+    curve = BY_SHARED_WORDS if query.overlap_only else by_meaning
+    return make_scale(query.question, FACTS.weigh(query.question), curve, index.count_for_words(known)[1])
+
+
+def _set_scale(scale: Scale) -> Weights:
+    return _WEIGHTS._replace(middle=scale.middle, spread=scale.spread)
 
 
 def _find_confirmation_end(query: AtomQuery) -> int:
@@ -308,24 +281,29 @@ def _add_up(
     total, counted = np.empty(index.atoms), _intersect_masks(index.compared, known)
     rest = _sum_context(index, query.question)
     unsure = 0.0 if roughly is None or query.vector is None else index.measure_largest_error(query.vector)
-    kernel.loops.total(lexical, roughly, dense, unsure, counted, query.usual, USUAL_ATOMS, WORDS_WEIGHT, rest, total)
+    words = FACTS.weigh(query.question).words
+    kernel.loops.total(lexical, roughly, dense, unsure, counted, query.usual, USUAL_ATOMS, words, rest, total)
     return total
 
 
+def _has_context(question: Question) -> bool:
+    """Return whether anything but words and likeness is evidence for a question."""
+    return question.speakers is not None or bool(question.dates) or bool(question.opposed)
+
+
 def _sum_context(index: SpaceIndex, question: Question) -> Floats:
-    """Return the part of the totals that depends neither on words nor on vectors: statements, speakers and dates."""
-    context, speakers = _weigh_statements(index), question.speakers
+    """Return the part of the totals that depends neither on words nor on vectors: speakers, dates and opposites."""
+    weights, speakers = FACTS.weigh(question), question.speakers
+    context = np.zeros(index.atoms)
     if speakers is not None:
         # Unknown speakers are neutral; speakers other than those asked about count against an atom.
         worth = np.array([speakers.get(speaker, 0.0) for speaker in index.speaker_codes] + [0.5])
-        context = context + (SPEAKER_WEIGHT * worth)[index.speaker.values]
+        context = context + (weights.speaker * worth)[index.speaker.values]
     if question.dates:
-        context = context + DATE_WEIGHT * _measure_nearness(index.valid_from.values, question.dates)
+        context = context + weights.date * measure_nearness(index.valid_from.values, question.dates)
+    if question.opposed:
+        context = context + weights.opposite * index.mask_holding(question.opposed)
     return context
-
-
-def _weigh_statements(index: SpaceIndex) -> Floats:
-    return index.derive("stated", lambda: STATEMENT_WEIGHT * np.log1p(index.statements.values.astype(np.float64)))
 
 
 def _intersect_masks(compared: Mask | None, known: Mask | None) -> Mask | None:
@@ -335,7 +313,7 @@ def _intersect_masks(compared: Mask | None, known: Mask | None) -> Mask | None:
     return compared & known
 
 
-def _measure_nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:
+def measure_nearness(valid_from: NDArray[np.int64], intervals: Sequence[Interval]) -> Floats:
     """Return how near the day of each atom is to the intervals: 1 inside of one, decaying with each day outside."""
     days = valid_from // _DAY + _EPOCH
     nearest = np.zeros(len(days))

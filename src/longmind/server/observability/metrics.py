@@ -82,6 +82,7 @@ class EngineCollector(Collector):
         yield _make_gauge("longmind_database_up", "1 if the database answers, else 0.", 1)
         yield from _collect_queue(measures)
         yield from _collect_extraction(measures)
+        yield from _collect_passages(measures)
         yield _make_gauge("longmind_cache_spaces", "Memory spaces in the recall cache.", measures.cached_spaces)
         yield _make_gauge("longmind_cache_bytes", "Size of the recall cache in bytes.", measures.cached_bytes)
         yield _make_gauge(
@@ -114,6 +115,23 @@ def _collect_extraction(measures: Measures) -> Iterable[Metric]:
         seconds.add_metric([quantile], value)
     yield seconds
     yield _make_gauge("longmind_extractions_recent", "Extractions in the last five minutes.", lag.extractions)
+
+
+def _collect_passages(measures: Measures) -> Iterable[Metric]:
+    lag = measures.passage_lag
+    seconds = GaugeMetricFamily(
+        "longmind_passage_lag_seconds",
+        "Time from an append until the message can be found by meaning, over the last five minutes.",
+        labels=["quantile"],
+    )
+    for quantile, value in (("0.5", lag.median_seconds), ("0.95", lag.p95_seconds), ("1", lag.longest_seconds)):
+        seconds.add_metric([quantile], value)
+    yield seconds
+    yield _make_gauge(
+        "longmind_passages_waiting_seconds",
+        "Age of the oldest message that cannot be found by meaning yet, in seconds.",
+        lag.waiting_seconds,
+    )
 
 
 def _make_gauge(name: str, help: str, value: float) -> Metric:

@@ -41,8 +41,9 @@ LIMIT :limit;
 -- came again, another answer begins with the assistant's first row, and a tool's result goes on with the answer that
 -- asked for it. A row that names the turn and attempt that it answers changes nothing of the newest turn, unless it
 -- begins the newest attempt of that.
--- It also returns whether a binding counts the turns of this conversation, which costs one lookup in an app without any,
--- and when the conversation will have settled, where sleep-time memory is on.
+-- It also returns the longest window of the bindings that cover this conversation, NULL if none does, which costs one lookup
+-- in an app without any, whether a job waits that makes vectors of new messages, and when the conversation will have settled,
+-- where sleep-time memory is on.
 -- name: take_sequences
 UPDATE conversations
 SET next_sequence = next_sequence + :count,
@@ -60,12 +61,16 @@ SET next_sequence = next_sequence + :count,
     unsummarised_turns = unsummarised_turns + CASE WHEN :new_turn_id IS NOT NULL THEN 1 ELSE 0 END,
     updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND id = :conversation_id AND status = 'open'
-RETURNING next_sequence - :count, turn_id, attempt, session_id, namespace, unsummarised_turns, EXISTS (
+RETURNING next_sequence - :count, turn_id, attempt, session_id, namespace, unsummarised_turns, CASE WHEN EXISTS (
     SELECT 1 FROM binding_members AS any_member WHERE any_member.app_key = :app_key
-) AND EXISTS (
-    SELECT 1 FROM binding_members AS member
+) THEN (
+    SELECT MAX(member.window_turns) FROM binding_members AS member
     WHERE member.app_key = :app_key AND member.user_id IN (conversations.user_id, '*')
-      AND member.namespace IN (conversations.namespace, '*') AND member.window_turns > 0
+      AND member.namespace IN (conversations.namespace, '*')
+) END, EXISTS (
+    SELECT 1 FROM jobs AS waiting
+    WHERE waiting.scope_id = :scope_id AND waiting.kind = :passages_kind AND waiting.unique_key = 'passages'
+      AND (waiting.status IN ('queued', 'failed') OR (waiting.status = 'running' AND waiting.payload <> '{}'))
 ), {settles_at};
 
 -- An answered message of the user came again: the assistant's next row begins another answer.

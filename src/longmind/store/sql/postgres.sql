@@ -59,11 +59,12 @@ WHERE (scope_id, id) IN (SELECT scope_id, id FROM due)
 RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 
 -- system: transactions that may still fill a gap in the ledger. Each takes this lock before a position, and releases it
--- after its commit is visible. Transaction ids would not do: the xmax of a snapshot is beyond those that have ended, not
+-- after its commit is visible. An append takes that of conversations before it looks whether a job waits for its message. Transaction ids would not do: the xmax of a snapshot is beyond those that have ended, not
 -- beyond those that are running.
 -- name: ledger_writers
 SELECT virtualtransaction FROM pg_locks
-WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND relation = 'events'::regclass
+WHERE locktype = 'relation' AND mode = 'RowExclusiveLock'
+  AND relation IN ('events'::regclass, 'conversations'::regclass)
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
 -- A single atom: unpacking the arrays and the object of the next statement takes longer than inserting a row.
@@ -288,3 +289,34 @@ scope_id = :scope_id AND timeline_id = :timeline_id AND position > :after
 -- system: the newest position that was ever taken, so that a rebuild of the mirror knows what comes before it
 -- name: newest_place
 SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM events_position_seq;
+
+-- Each position is looked up by itself, for the same reason as those of atoms.
+-- name: message_contents_at
+SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
+CROSS JOIN LATERAL (
+    SELECT events.position, events.content FROM events
+    WHERE events.scope_id = :scope_id AND sequence IS NOT NULL AND events.position = wanted.position::bigint
+    OFFSET 0
+) AS found
+ORDER BY found.position;
+
+-- name: quotes_at
+SELECT found.* FROM json_array_elements_text(:positions::json) AS wanted (position)
+CROSS JOIN LATERAL (
+    SELECT events.position, event_id, conversation_id, sequence, stage, ts, content FROM events
+    WHERE events.scope_id = :scope_id AND {quotable} AND events.position = wanted.position::bigint
+      AND NOT EXISTS (
+          SELECT 1 FROM unquotable_messages
+          WHERE unquotable_messages.scope_id = :scope_id AND unquotable_messages.message_id = events.event_id
+      )
+    OFFSET 0
+) AS found;
+
+-- name: message_positions
+SELECT event_id, position FROM events
+WHERE scope_id = :scope_id AND sequence IS NOT NULL
+  AND event_id = ANY (ARRAY(SELECT value FROM json_array_elements_text(:ids::json)));
+
+-- A message that is appended at the same time waits for the end of the job, or is seen by it.
+-- name: hold_job_payload
+SELECT payload FROM jobs WHERE scope_id = :scope_id AND id = :id FOR UPDATE;

@@ -45,11 +45,13 @@ WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL
 RETURNING revision, next_position - :atoms, vector_model, tombstone_key;
 
 -- name: space_state
-SELECT revision, next_position, vector_model, names_revision FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
+SELECT revision, next_position, vector_model, names_revision, {passage_state}
+FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
 
--- All that a cache of a space has to read to know that nothing has changed.
+-- All that a cache of a space, and of the passages of its owner, has to read to know that nothing has changed.
 -- name: space_revision
-SELECT revision FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
+SELECT revision, {passage_state}
+FROM spaces WHERE scope_id = :scope_id AND id = :space_id AND deleted_at IS NULL;
 
 -- Caches of the names in this space read them again.
 -- name: names_changed

@@ -100,3 +100,25 @@ position > :after AND +scope_id = :scope_id AND +timeline_id = :timeline_id
 -- system: the newest position that was ever taken, so that a rebuild of the mirror knows what comes before it
 -- name: newest_place
 SELECT seq FROM sqlite_sequence WHERE name = 'events';
+
+-- By positions alone; a plus keeps other indexes out of the plan.
+-- name: message_contents_at
+SELECT position, content FROM events
+WHERE +scope_id = :scope_id AND sequence IS NOT NULL AND position IN (SELECT value FROM json_each(:positions))
+ORDER BY position;
+
+-- name: quotes_at
+SELECT position, event_id, conversation_id, sequence, stage, ts, content FROM events
+WHERE +scope_id = :scope_id AND {quotable} AND position IN (SELECT value FROM json_each(:positions))
+  AND NOT EXISTS (
+      SELECT 1 FROM unquotable_messages
+      WHERE unquotable_messages.scope_id = :scope_id AND unquotable_messages.message_id = events.event_id
+  );
+
+-- name: message_positions
+SELECT event_id, position FROM events
+WHERE scope_id = :scope_id AND sequence IS NOT NULL AND event_id IN (SELECT value FROM json_each(:ids));
+
+-- Reading is enough to hold a job too.
+-- name: hold_job_payload
+SELECT payload FROM jobs WHERE scope_id = :scope_id AND id = :id;

@@ -8,7 +8,7 @@ one lookup whether anything counts its turns.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -85,6 +85,7 @@ def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Bind
     )
     binding = get(run, scope, binding_id)
     _put_members(run, binding)
+    raise_revision(run)
     record_change(run, scope, "binding.created", now, binding_id=binding_id)
     return binding
 
@@ -133,6 +134,7 @@ def update(
     # Members carry the policy and exist only while the binding is enabled, so they are written again.
     run.send("drop_binding_members", binding_id=binding_id)
     _put_members(run, binding)
+    raise_revision(run)
     record_change(run, scope, "binding.updated", now, binding_id=binding_id)
     return binding
 
@@ -143,7 +145,44 @@ def delete(run: Transaction, scope: Scope, binding_id: str, now: Micros) -> None
     if run.one("delete_binding", id=binding_id) is None:
         raise NotFound("binding", binding_id)
     run.send("drop_binding_members", binding_id=binding_id)
+    raise_revision(run)
     record_change(run, scope, "binding.deleted", now, binding_id=binding_id)
+
+
+def raise_revision(run: Transaction) -> None:
+    """Tell caches that bindings of the app have changed."""
+    run.send("raise_binding_revision")
+
+
+def list_covered(run: Transaction, user_id: str) -> list[tuple[str, list[BoundSpace]]]:
+    """Return the namespaces of a user that enabled bindings cover, `*` for all, each with the spaces of its binding.
+
+    A namespace comes once for each of its bindings. Deleted spaces are left out, and bindings that have no others.
+    """
+    rows = run.all("covering_members", user_id=user_id)
+    covered = [(namespace, _to_bound_spaces(bound)) for namespace, bound in rows]
+    live = [(namespace, [space for space in bound if not space.deleted]) for namespace, bound in covered]
+    return [(namespace, bound) for namespace, bound in live if bound]
+
+
+def list_covered_for(
+    run: Transaction, scope: Scope, space_id: str, covered: Iterable[tuple[str, Sequence[BoundSpace]]]
+) -> list[str]:
+    """Return those of the covered namespaces that lead to a space of a user.
+
+    A binding leads to the space that it names, if that is the user's, and else to the user's own of the same name.
+    """
+    space = spaces.get(run, space_id)
+    if space is None:
+        return []
+    namesakes = space.name if space.kind == "user" else None
+
+    def leads_there(bound: BoundSpace) -> bool:
+        if bound.id == space_id or bound.owner is not None or bound.name is None or bound.name != namesakes:
+            return bound.id == space_id
+        return spaces.get(run, bound.id) is None
+
+    return sorted({namespace for namespace, bound in covered if any(map(leads_there, bound))})
 
 
 def list_matching(run: Transaction, user_id: str, namespace: str) -> list[tuple[Binding, list[BoundSpace]]]:
@@ -173,6 +212,7 @@ def mark_space_deleted(run: Transaction, scope: Scope, space_id: str) -> None:
         if any(space.id == space_id for space in bound):
             marked = [replace(space, deleted=space.deleted or space.id == space_id) for space in bound]
             run.send("put_bound_spaces", id=row[0], spaces=_json([vars(space) for space in marked]))
+            raise_revision(run)
 
 
 def forget_user(run: Transaction, user_id: str) -> int:
@@ -181,7 +221,11 @@ def forget_user(run: Transaction, user_id: str) -> int:
     A binding that covers nobody else is deleted.
     """
     named = 0
-    for row in run.all("list_bindings", user_id=None, before_id=BEYOND_ALL_IDS, limit=_ALL):
+    rows = run.all("list_bindings", user_id=None, before_id=BEYOND_ALL_IDS, limit=_ALL)
+    if rows:
+        # Those that the user has made are about to be erased.
+        raise_revision(run)
+    for row in rows:
         binding = _to_binding(row)
         left = [member for member in binding.members if member.user_id != user_id]
         if binding.user_id == user_id or len(left) == len(binding.members):
@@ -242,7 +286,11 @@ def _json(value: Any) -> str:
 
 
 def _read_spaces(row: Row) -> list[BoundSpace]:
-    return [BoundSpace(**space) for space in json.loads(row[5])]
+    return _to_bound_spaces(row[5])
+
+
+def _to_bound_spaces(stored: str) -> list[BoundSpace]:
+    return [BoundSpace(**space) for space in json.loads(stored)]
 
 
 def _to_binding(row: Row) -> Binding:

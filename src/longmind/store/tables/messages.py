@@ -63,14 +63,21 @@ class MessagePlace:
     namespace: str
     unsummarised: int
     """Turns that have begun since the last rolling summary."""
-    counted: bool
-    """True if a binding counts the turns of the conversation."""
+    window: int | None
+    """The most turns after which a binding extracts the conversation, 0 if none counts them; None if none covers it."""
+    vectors_awaited: bool
+    """True if a job waits that makes vectors of new messages."""
     settles_at: Micros | None
     """The time when sleep-time memory reads it if nothing more is said; None where that is off."""
 
 
-def take_place(run: Transaction, conversation_id: str, count: int, now: Micros, role: Role) -> MessagePlace:
-    """Take the next places of a conversation for a number of rows; a user's message opens a new turn there."""
+def take_place(
+    run: Transaction, conversation_id: str, count: int, now: Micros, role: Role, passages_kind: str | None = None
+) -> MessagePlace:
+    """Take the next places of a conversation for a number of rows; a user's message opens a new turn there.
+
+    passages_kind: the kind of the job that makes vectors of messages, if there is an embedder.
+    """
     fresh = new_id("turn", now)
     return _take(
         run,
@@ -83,11 +90,18 @@ def take_place(run: Transaction, conversation_id: str, count: int, now: Micros, 
         spare_turn_id=fresh,
         answered_turn_id=None,
         attempt=None,
+        passages_kind=passages_kind,
     )
 
 
 def take_place_for_answer(
-    run: Transaction, question: Message, now: Micros, *, role: Role = "assistant", attempt: int | None = None
+    run: Transaction,
+    question: Message,
+    now: Micros,
+    *,
+    role: Role = "assistant",
+    attempt: int | None = None,
+    passages_kind: str | None = None,
 ) -> MessagePlace:
     """Take a place in the turn of a user's message; the first row of an answer is given the next attempt."""
     attempt = attempt or find_next_attempt(run, question)
@@ -101,6 +115,7 @@ def take_place_for_answer(
         spare_turn_id=None,
         answered_turn_id=question.turn_id,
         attempt=attempt,
+        passages_kind=passages_kind,
     )
     return replace(place, turn_id=question.turn_id, attempt=attempt)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longmind.clock import Micros
-from longmind.models.engine_measures import ExtractionLag, QueueLength
+from longmind.models.engine_measures import ExtractionLag, PassageLag, QueueLength
 from longmind.store.database import Transaction
 
 LATELY = 5 * 60 * 1_000_000
@@ -41,6 +41,24 @@ def measure_extraction_lag(run: Transaction, kind: str, now: Micros) -> Extracti
         median_seconds=_find_quantile(lags, 0.5),
         p95_seconds=_find_quantile(lags, 0.95),
         longest_seconds=_find_quantile(lags, 1.0),
+    )
+
+
+def measure_passage_lag(run: Transaction, first_kind: str, last_kind: str, now: Micros) -> PassageLag:
+    """Return how long messages waited for their vectors lately, and how long one waits now.
+
+    The kinds of the jobs that make the vectors are between the two.
+    """
+    kinds = {"first_kind": first_kind, "last_kind": last_kind}
+    rows = run.all("recent_passage_lags", **kinds, since=now - LATELY, limit=_MOST_LAGS)
+    oldest = run.one("oldest_passages_job", **kinds)
+    lags = sorted(max(0, lag) / 1_000_000 for (lag,) in rows)
+    return PassageLag(
+        users=len(lags),
+        median_seconds=_find_quantile(lags, 0.5),
+        p95_seconds=_find_quantile(lags, 0.95),
+        longest_seconds=_find_quantile(lags, 1.0),
+        waiting_seconds=max(0, now - oldest[0]) / 1_000_000 if oldest and oldest[0] is not None else 0.0,
     )
 
 

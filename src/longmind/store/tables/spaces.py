@@ -124,13 +124,14 @@ def ask_change(run: Transaction, space_id: str, now: Micros, atoms: int) -> Call
 def read_state(run: Transaction, space_id: str) -> Row | None:
     """Return `(revision, atoms, vector_model, names_revision)` of a live space; None if there is none.
 
-    `atoms` counts all positions that were ever taken, also those of atoms that are gone.
+    The state of its owner's messages follows, as in `passages.PassageState`. `atoms` counts all positions that were
+    ever taken, also those of atoms that are gone.
     """
     return run.one("space_state", space_id=space_id)
 
 
 def ask_revision(run: Transaction, space_id: str) -> PendingRow:
-    """Begin to read the revision of a live space; the row has nothing else."""
+    """Begin to read the revision of a live space, which the state of its owner's messages follows."""
     return run.ask("space_revision", space_id=space_id)
 
 

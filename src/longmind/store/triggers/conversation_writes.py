@@ -2,6 +2,7 @@
 
 The tables write the rows; the triggers next to this module decide which jobs follow. `attempts` is how often such a job
 is tried, and `summary_turns` after how many turns a refresh of the rolling summary is queued, 0 for never.
+`passages_kind` is the kind of the job that makes vectors of messages, None without an embedder.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import conversations, messages, running_turns
 from longmind.store.tables.messages import MessagePlace, NewMessage
-from longmind.store.triggers import extraction_requests, rolling_summary, sleep_time
+from longmind.store.triggers import extraction_requests, passage_requests, rolling_summary, sleep_time
 from longmind.store.triggers.extraction_requests import USUAL_ATTEMPTS
 
 
@@ -60,6 +61,7 @@ def append(
     now: Micros,
     attempts: int = USUAL_ATTEMPTS,
     summary_turns: int = 0,
+    passages_kind: str | None = None,
 ) -> Message:
     """Append one message; with a key that was used before, return the message of that time instead."""
     known = messages.find_by_key(run, conversation_id, new)
@@ -67,9 +69,11 @@ def append(
         if messages.find_next_attempt(run, known) > 1:
             messages.mark_asked_again(run, known)
         return known
-    place = messages.take_place(run, conversation_id, 1, now, new.role)
+    place = messages.take_place(run, conversation_id, 1, now, new.role, passages_kind)
     message = messages.insert(run, scope, place, new)
-    _queue_jobs(run, scope, place, message, now, attempts, summary_turns, answers=new.role == "assistant")
+    _queue_jobs(
+        run, scope, place, message, now, attempts, summary_turns, passages_kind, answers=new.role == "assistant"
+    )
     return message
 
 
@@ -82,18 +86,19 @@ def append_turn(
     now: Micros,
     attempts: int = USUAL_ATTEMPTS,
     summary_turns: int = 0,
+    passages_kind: str | None = None,
 ) -> Turn:
     """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
     question = messages.find_by_key(run, conversation_id, user)
     if question is None:
         # Both rows take their places in one statement.
-        place = messages.take_place(run, conversation_id, 2, now, "user")
+        place = messages.take_place(run, conversation_id, 2, now, "user", passages_kind)
         question = messages.insert(run, scope, place, user)
         place = replace(place, sequence=place.sequence + 1)
     else:
-        place = messages.take_place_for_answer(run, question, now)
+        place = messages.take_place_for_answer(run, question, now, passages_kind=passages_kind)
     answer = messages.insert(run, scope, place, assistant)
-    _queue_jobs(run, scope, place, answer, now, attempts, summary_turns, answers=True)
+    _queue_jobs(run, scope, place, answer, now, attempts, summary_turns, passages_kind, answers=True)
     return Turn(turn_id=question.turn_id, user_message=question, assistant_message=answer)
 
 
@@ -107,13 +112,14 @@ def begin_turn(
     now: Micros,
     attempts: int,
     summary_turns: int,
+    passages_kind: str | None = None,
 ) -> list[Message]:
     """Append a user's message and its companions, or find the one that came with the same key, and begin to run it.
 
     Companions are appended after the message, and not again when the message was there. A closed conversation takes
     neither a new message nor a retry.
     """
-    rows = _append_question(run, scope, conversation_id, user, companions, now, attempts, summary_turns)
+    rows = _append_question(run, scope, conversation_id, user, companions, now, attempts, summary_turns, passages_kind)
     running_turns.end_old(run, conversation_id, now)
     running_turns.keep_alive(run, conversation_id, run_id, rows[0].turn_id, now)
     return rows
@@ -129,6 +135,7 @@ def append_to_turn(
     now: Micros,
     attempts: int,
     summary_turns: int,
+    passages_kind: str | None = None,
     *,
     ends: bool,
 ) -> Message:
@@ -140,13 +147,16 @@ def append_to_turn(
     # Held before the next attempt is counted, so that two answers at once get different ones.
     if attempt is None:
         conversations.hold(run, question.conversation_id)
-    place = messages.take_place_for_answer(run, question, now, role=new.role, attempt=attempt)
+    place = messages.take_place_for_answer(
+        run, question, now, role=new.role, attempt=attempt, passages_kind=passages_kind
+    )
     message = messages.insert(run, scope, place, new)
     if ends:
         running_turns.end(run, question.conversation_id, run_id)
     else:
         running_turns.keep_alive(run, question.conversation_id, run_id, question.turn_id, now)
-    _queue_jobs(run, scope, place, message, now, attempts, summary_turns if ends else 0, answers=ends)
+    summary_turns = summary_turns if ends else 0
+    _queue_jobs(run, scope, place, message, now, attempts, summary_turns, passages_kind, answers=ends)
     return message
 
 
@@ -159,15 +169,16 @@ def _append_question(
     now: Micros,
     attempts: int,
     summary_turns: int,
+    passages_kind: str | None = None,
 ) -> list[Message]:
     question = messages.find_by_key(run, conversation_id, user)
     if question is None:
-        place = messages.take_place(run, conversation_id, 1 + len(companions), now, "user")
+        place = messages.take_place(run, conversation_id, 1 + len(companions), now, "user", passages_kind)
         rows = [
             messages.insert(run, scope, replace(place, sequence=place.sequence + number), new)
             for number, new in enumerate((user, *companions))
         ]
-        _queue_jobs(run, scope, place, rows[0], now, attempts, summary_turns, answers=False)
+        _queue_jobs(run, scope, place, rows[0], now, attempts, summary_turns, passages_kind, answers=False)
         return rows
     if conversations.read_status(run, conversation_id) != "open":
         raise ConversationClosed(conversation_id)
@@ -182,16 +193,19 @@ def _queue_jobs(
     now: Micros,
     attempts: int,
     summary_turns: int,
+    passages_kind: str | None,
     *,
     answers: bool,
 ) -> None:
     """Queue the jobs that a message causes at its place; `answers` says whether it completes an answer."""
     # The row of the conversation, which was written anyway, has said which triggers can apply at all.
-    if answers and place.counted:
+    if answers and place.window:
         extraction_requests.on_answer(
             run, scope, place.conversation_id, place.namespace, message.sequence, now, attempts
         )
     if summary_turns:
         rolling_summary.on_appended(run, scope, message, place.unsummarised, summary_turns, now, attempts)
+    if passages_kind is not None and place.window is not None and not place.vectors_awaited:
+        passage_requests.request(run, scope, passages_kind, now, attempts)
     if place.settles_at is not None:
         sleep_time.queue_reading(run, scope, place.conversation_id, place.sequence, place.settles_at, now, attempts)

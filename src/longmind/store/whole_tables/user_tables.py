@@ -43,6 +43,9 @@ USER_TABLES: tuple[UserTable, ...] = (
     UserTable("events", ("event_id",), order=("position",), generated_column="position"),
     # They refer to events by position, and imported events get other positions: vectors are made again there.
     UserTable("event_vectors", ("timeline_id", "model", "first", "last"), imported=False),
+    # The same goes for passages. The messages that must not be quoted are named by their ids, which stay.
+    UserTable("passage_segments", ("model", "first", "last"), imported=False),
+    UserTable("unquotable_messages", ("message_id",)),
     # Only the process that runs a turn can end it, and that process is elsewhere.
     UserTable("running_turns", ("conversation_id", "id"), imported=False),
     UserTable("rolling_summaries", ("conversation_id", "until_sequence")),
@@ -80,11 +83,15 @@ COPIED_TABLES: tuple[UserTable, ...] = (
     UserTable("access_keys", (), _OF_HOST),
     UserTable("model_spend", ("month",)),
     UserTable("erasures", ()),
+    UserTable("passage_revisions", ()),
+    UserTable("binding_revisions", (), "app_key = :app_key"),
 )
 
 KEPT_TABLES = {
     "access_keys": "API keys of the server; those of an erased user are revoked and keep none of the user's data",
     "erasures": "number of erasures by hash of the scope: it keeps late jobs from writing erased data again",
+    "passage_revisions": "number of changes by hash of the scope: it tells caches that the data is gone",
+    "binding_revisions": "number of changes to the bindings of an app",
     "model_spend": "model costs of an app, summed over its users",
     "longmind_schema": "version of the tables",
 }

@@ -1,0 +1,202 @@
+"""The finder of passages: the messages of a user that a question is about, quoted from the ledger.
+
+It ranks pieces of messages in memory and quotes the best messages, each with those of its pieces that were found. A
+message is found by its best piece, and takes one place however long it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from longmind.clock import to_iso
+from longmind.errors import EmbedderFailed
+from longmind.models.recall import WEAK_BELOW, Passage, QuotedMessage
+from longmind.providers.embedder import CheckedEmbedder, Vectors
+from longmind.recall.index.passage_index import PassageIndex, PieceSpan
+from longmind.recall.passage_indexes import PassageIndexes, Quote
+from longmind.recall.question import understand_question
+from longmind.recall.ranking.passages import PassageQuery, rank_pieces
+from longmind.recall.request import Filters, RecallRequest, TopicOptions
+from longmind.scope import Scope
+from longmind.store.tables.passages import PassageState
+
+_PIECES_BESIDE = 50
+"""Pieces that are ranked beyond four for each message that is asked for."""
+_AS_GOOD = 0.5
+"""The share of the score of a message's best piece from which another one is quoted with it."""
+_log = logging.getLogger("longmind.recall")
+
+
+class EmbeddedText(NamedTuple):
+    """A text with its vector, to be used again."""
+
+    text: str
+    vector: Vectors | None
+
+
+class FoundMessage(NamedTuple):
+    """A message that was found: the score of its best piece, the pieces to quote in their order, and the first row."""
+
+    score: float
+    pieces: tuple[PieceSpan, ...]
+    row: int
+
+
+class FoundPassages(NamedTuple):
+    """Passages, best first, and what was said before them."""
+
+    passages: list[Passage]
+    before: Mapping[str, str] = {}
+    """By message id, the end of the message before it; only with high effort."""
+
+
+NOTHING_FOUND = FoundPassages([])
+
+
+class PassageFinder:
+    """Finds passages for all users of an engine. Threads may share it."""
+
+    def __init__(self, passages: PassageIndexes, embedding: CheckedEmbedder | None) -> None:
+        self._passages = passages
+        self._embedding = embedding
+
+    def find(
+        self,
+        scope: Scope,
+        space_id: str,
+        request: RecallRequest,
+        options: TopicOptions,
+        seen: PassageState | None,
+        embedded: EmbeddedText | None,
+        limit: int,
+    ) -> FoundPassages:
+        """Return the passages of a space that a question is about, best first.
+
+        seen: the state of the user's messages as it was read since the request began, if it was.
+        embedded: the question as it was embedded already, if it was.
+        limit: replaces that of the options.
+        """
+        text, filters = request.query or "", request.filters
+        if not text.strip() or not may_quote(filters) or request.entity is not None:
+            return NOTHING_FOUND
+        if seen is not None and not seen.newest:
+            # The user has said nothing.
+            return NOTHING_FOUND
+        with self._passages.open(scope, seen=seen) as index:
+            if not index.atoms:
+                return NOTHING_FOUND
+            namespaces = self._passages.find_namespaces(scope, index, space_id)
+            if not namespaces:
+                return NOTHING_FOUND
+            model, speakers = index.model, list(index.speakers)
+            self._passages.request_vectors(scope, index, filters.now)
+        query = self._understand(text, filters, model, speakers, embedded)
+        with self._passages.open(scope, fresh=False) as index:
+            if index.model != model or not index.has_vectors:
+                query = query._replace(vector=None)
+            found = _find_messages(index, query, namespaces, limit, options.min_score)
+            before = _find_before(index, found) if options.effort == "high" else {}
+        return self._quote(scope, found, before)
+
+    def _understand(
+        self, text: str, filters: Filters, model: str | None, speakers: Sequence[str], embedded: EmbeddedText | None
+    ) -> PassageQuery:
+        embedding = self._embedding
+        question = understand_question(text, speakers, filters.as_of, by_words=embedding is None)
+        instants = [instant for instant in (filters.valid_at, filters.known_at) if instant is not None]
+        query = PassageQuery(question, None, None, min(instants, default=None), filters.trust)
+        if embedding is None:
+            return query
+        query = query._replace(usual=embedding.usual)
+        # Vectors of another model cannot be compared with the question.
+        if model is None or model != embedding.stamp:
+            return query
+        if embedded is not None and embedded.text == question.to_embed and embedded.vector is not None:
+            return query._replace(vector=embedded.vector)
+        try:
+            return query._replace(vector=embedding.query(question.to_embed))
+        except EmbedderFailed as error:
+            _log.warning("messages are found by words alone: %s", error)
+            return query
+
+    def _quote(self, scope: Scope, found: Mapping[int, FoundMessage], before: Mapping[int, PieceSpan]) -> FoundPassages:
+        """Return the messages that may still be quoted, in their order."""
+        by_message: dict[int, list[Quote]] = {}
+        for quote in self._passages.read_quotes(scope, [piece for each in found.values() for piece in each.pieces]):
+            by_message.setdefault(quote.position, []).append(quote)
+        passages = [_to_passage(found[position].score, parts) for position, parts in by_message.items()]
+        said = {quote.position: quote.text for quote in self._passages.read_quotes(scope, list(before.values()))}
+        texts = {
+            by_message[position][0].message_id: said[span.position]
+            for position, span in before.items()
+            if position in by_message and span.position in said
+        }
+        return FoundPassages(passages, texts)
+
+
+def may_quote(filters: Filters) -> bool:
+    """Return whether passages can pass the filters: they have no category, kind, tag, importance or status."""
+    of_atoms = (filters.category_names, filters.kinds, filters.tags, filters.min_importance)
+    return all(each is None for each in of_atoms) and filters.status != "ARCHIVED"
+
+
+def _find_messages(
+    index: PassageIndex, query: PassageQuery, namespaces: frozenset[str], limit: int, min_score: float
+) -> dict[int, FoundMessage]:
+    """Return the best messages by their positions, best first."""
+    there, pieces = index.mask_namespaces(namespaces), 4 * limit + _PIECES_BESIDE
+    while True:
+        ranked = rank_pieces(index, query, there, pieces)
+        spans = index.describe(ranked.rows)
+        best: dict[int, float] = {}
+        for span, score in zip(spans, ranked.scores, strict=True):
+            best.setdefault(span.position, score)
+        # A few long messages can take all the places of the pieces.
+        if len(best) >= limit or len(ranked.rows) < pieces:
+            break
+        pieces *= 4
+    chosen = {position: score for position, score in list(best.items())[:limit] if score >= min_score}
+    parts: dict[int, list[tuple[PieceSpan, int]]] = {}
+    for span, score, row in zip(spans, ranked.scores, ranked.rows, strict=True):
+        if span.position in chosen and score >= _AS_GOOD * chosen[span.position]:
+            parts.setdefault(span.position, []).append((span, row))
+    return {position: _to_found(score, parts[position]) for position, score in chosen.items()}
+
+
+def _to_found(score: float, parts: Sequence[tuple[PieceSpan, int]]) -> FoundMessage:
+    ordered = sorted(parts, key=lambda part: part[0].begins)
+    return FoundMessage(score, tuple(span for span, _ in ordered), ordered[0][1])
+
+
+def _to_passage(score: float, parts: Sequence[Quote]) -> Passage:
+    """Return the passage of one message."""
+    first = parts[0]
+    text = parts[0].text.strip()
+    for before, part in pairwise(parts):
+        text += ("\n" if part.begins == before.ends else " … ") + part.text.strip()
+    said_at = to_iso(first.said_at)
+    message = QuotedMessage.from_trusted(
+        {"id": first.message_id, "sequence": first.sequence, "role": first.role, "text": text, "said_at": said_at}
+    )
+    return Passage.from_trusted(
+        {
+            "conversation_id": first.conversation_id,
+            "messages": [message],
+            "score": score,
+            "weak": score < WEAK_BELOW,
+            "said_at": said_at,
+            "explanation": None,
+        }
+    )
+
+
+def _find_before(index: PassageIndex, found: Mapping[int, FoundMessage]) -> dict[int, PieceSpan]:
+    """Return for each message, by its position, the end of the message before it in the conversation."""
+    previous = index.previous.values[[message.row for message in found.values()]]
+    linked = previous >= 0
+    spans = index.describe(previous[linked])
+    positions = [position for position, is_linked in zip(found, linked.tolist(), strict=True) if is_linked]
+    return dict(zip(positions, spans, strict=True))

@@ -1,0 +1,157 @@
+"""Ranking of the pieces of a user's messages against a query.
+
+Evidence is weighed as for atoms, with two differences. A word also counts, less, in the messages around it: what
+answers a question often does not repeat its words, as in "He hissed at him". And a message does not lose relevance
+with age.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longmind.models.atom import Trust
+from longmind.recall import kernels as kernel
+from longmind.recall.index.atom_columns import FOREVER
+from longmind.recall.index.passage_index import ROLES, PassageIndex
+from longmind.recall.index.segments import AMOUNTS, LONG_TEXT, NEAR_WEIGHTS, damage_error
+from longmind.recall.index.text_index import SATURATION, WORTH, to_contiguous
+from longmind.recall.kernels import numpy_kernels
+from longmind.recall.kernels.numpy_best import Columns, Floats, Mask, Weights
+from longmind.recall.question import Question
+from longmind.recall.ranking.atoms import USUAL_ATOMS, measure_nearness
+from longmind.recall.ranking.relevance import PASSAGES, make_scale
+
+_AMOUNTS = np.tile(AMOUNTS, 2).astype(np.float64)
+_SHARES = (NEAR_WEIGHTS[0], NEAR_WEIGHTS[2])
+"""The share of the words of the messages next to one, and of those beyond them."""
+_UNWEIGHED = Weights(np.zeros(1), np.ones(2), 1.0, 0.0, 1.0)
+"""Messages have no kind and no importance."""
+
+
+class PassageQuery(NamedTuple):
+    """A question as it is understood by the index of a user's messages."""
+
+    question: Question
+    vector: NDArray[np.float32] | None
+    """None without an embedder, or while the messages have no vectors of its model."""
+    usual: tuple[float, float] | None
+    instant: int | None = None
+    """Only what was said by this instant counts; None for all."""
+    trust: tuple[Trust, ...] | None = None
+    """The roles whose messages may be found; None for all."""
+
+
+class RankedPieces(NamedTuple):
+    """The best pieces, in order."""
+
+    rows: list[int]
+    scores: list[float]
+
+
+def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: int) -> RankedPieces:
+    """Return the best of the pieces of a space.
+
+    there: the pieces that the space has.
+    """
+    known = _mask_known(index, query.instant, there)
+    passing = known if query.trust is None else known & _mask_trusted(index, query.trust)
+    count = int(np.count_nonzero(known))
+    curve = PASSAGES.by_words if query.vector is None else PASSAGES.by_meaning
+    scale = make_scale(query.question, PASSAGES.weigh(query.question), curve, count)
+    words = _score_words(index, query.question, known, count)
+    rest = _sum_context(index, query.question) + scale.words_weight * words
+    if query.vector is None:
+        passing = passing & (words > 0)
+    vector = None if query.vector is None else to_contiguous(query.vector)
+    roughly = index.rough_similarity(vector) if vector is not None and not kernel.knows_processor else None
+    compared = index.compared
+    try:
+        best, _ = kernel.loops.rank(
+            index.derive("held", lambda: _hold_arrays(index)),
+            (),
+            vector,
+            roughly,
+            None,
+            count,
+            known if compared is None else compared & known,
+            query.usual,
+            rest,
+            passing,
+            None,
+            1.0,
+            FOREVER,
+            0,
+            limit,
+            scale,
+        )
+    except ValueError as error:
+        raise damage_error() from error
+    return RankedPieces(best[0], best[5])
+
+
+def _mask_known(index: PassageIndex, instant: int | None, there: Mask) -> Mask:
+    """Return the pieces that were said, and not replaced by another answer, as of an instant."""
+    if instant is None:
+        known: Mask = there & (index.replaced_at.values == FOREVER)
+    else:
+        known = there & (index.said_at.values <= instant) & (index.replaced_at.values > instant)
+    return known
+
+
+def _mask_trusted(index: PassageIndex, trust: tuple[Trust, ...]) -> Mask:
+    mask: Mask = np.isin(index.role.values, [code for code, role in enumerate(ROLES) if role in trust])
+    return mask
+
+
+def _score_words(index: PassageIndex, question: Question, known: Mask, count: int) -> Floats:
+    scores = np.zeros(index.atoms)
+    if question.terms:
+        need = index.derive("need", lambda: _measure_need(index))
+        links = index.previous.values, index.next.values
+        postings = index.searched[0]
+        try:
+            kernel.loops.window_scores(
+                postings, question.terms, _AMOUNTS, *links, need, SATURATION, _SHARES, known, count, scores
+            )
+        except ValueError as error:
+            raise damage_error() from error
+    return scores
+
+
+def _measure_need(index: PassageIndex) -> NDArray[np.float32]:
+    """Return by piece the share that words around it count: a long one says by itself what it is about."""
+    need: NDArray[np.float32] = np.minimum(1.0, LONG_TEXT / np.maximum(index.own_terms, 1.0)).astype(np.float32)
+    return need
+
+
+def _hold_arrays(index: PassageIndex) -> numpy_kernels.SpaceArrays:
+    runs, rows, finer, scales = index.searched
+    nothing = np.zeros(index.atoms, np.uint8)
+    instants = index.said_at.values
+    # Among equals the later message comes first, and then the one that stands first in the ledger.
+    ids = index.position.values.astype(">i8").view("S8")
+    columns = Columns(nothing, nothing, instants, instants, ids)
+    return kernel.loops.hold(runs, WORTH, rows, finer, scales, np.zeros(index.atoms), USUAL_ATOMS, columns, _UNWEIGHED)
+
+
+def _sum_context(index: PassageIndex, question: Question) -> Floats:
+    """Return the part of the totals that depends neither on words nor on vectors: statements, speakers and dates."""
+    weights, speakers = PASSAGES.weigh(question), question.speakers
+    context = np.zeros(index.atoms)
+    if weights.statement:
+        context = context + weights.statement * index.derive("stated", lambda: _weigh_statements(index))
+    if speakers is not None:
+        worth = np.array([speakers.get(speaker, 0.0) for speaker in index.speakers])
+        context = context + (weights.speaker * worth)[index.speaker.values]
+    if question.dates:
+        context = context + weights.date * measure_nearness(index.said_at.values, question.dates)
+    if question.opposed:
+        context = context + weights.opposite * index.mask_holding(question.opposed)
+    return context
+
+
+def _weigh_statements(index: PassageIndex) -> Floats:
+    return np.log1p(index.statements.values.astype(np.float64))

@@ -1,0 +1,87 @@
+"""Reranking of what was found by a cross-encoder, which reads the question and a text together.
+
+It takes some hundred milliseconds, so only recalls with high effort do it. Its opinion is added to the odds of the
+first ranking and never replaces them. As a group, the texts that it reads neither gain nor lose: the sum of their
+probabilities stays the same, so that scores mean the same with either effort.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from longmind.models.recall import WEAK_BELOW, Hit, Passage
+from longmind.providers.reranker import CheckedReranker
+from longmind.recall.repetition import SaidOnce
+
+READ = 20
+"""The hits and passages, best first, that the reranker reads."""
+_WEIGHT = 0.3
+"""The weight of its log odds among those of the first ranking."""
+_WORDS_BEFORE = 30
+"""Words of the message before that it reads with a passage: an answer often makes sense only after its question."""
+_CHARACTERS = 700
+"""Characters of a text that it reads; longer ones take too long."""
+_LEAST, _MOST = 1e-9, 1 - 1e-9
+_FARTHEST = 40.0
+_HALVINGS = 60
+
+
+def rerank_found(query: str, found: SaidOnce, before: Mapping[str, str], reranker: CheckedReranker) -> SaidOnce:
+    """Return hits and passages with new scores, each best first.
+
+    before: by message id, the text of the message before it in the conversation.
+    """
+    merged: list[Hit | Passage] = sorted([*found.hits, *found.passages], key=lambda each: -each.score)
+    read, rest = merged[:READ], merged[READ:]
+    if len(read) < 2:
+        return found
+    opinions = reranker.score(query, [_put_into_context(each, before) for each in read])
+    odds = [_to_odds(each.score) + _WEIGHT * own for each, own in zip(read, opinions, strict=True)]
+    shift = _find_shift(odds, sum(each.score for each in read))
+    scored = [
+        _change_score(each, _to_probability(own - shift), opinion)
+        for each, own, opinion in zip(read, odds, opinions, strict=True)
+    ]
+    # Sorting is stable: equal scores keep the order of the first ranking.
+    ordered = sorted([*scored, *rest], key=lambda each: -each.score)
+    return SaidOnce(
+        [each for each in ordered if isinstance(each, Hit)], [each for each in ordered if isinstance(each, Passage)]
+    )
+
+
+def _put_into_context(found: Hit | Passage, before: Mapping[str, str]) -> str:
+    if isinstance(found, Hit):
+        return found.atom.text[:_CHARACTERS]
+    words = before.get(found.messages[0].id, "").split()[-_WORDS_BEFORE:]
+    return " ".join([*words, found.text])[:_CHARACTERS]
+
+
+def _to_odds(score: float) -> float:
+    """Return the logarithm of the odds of a probability."""
+    score = min(max(score, _LEAST), _MOST)
+    return math.log(score / (1 - score))
+
+
+def _to_probability(odds: float) -> float:
+    return 1 / (1 + math.exp(-min(max(odds, -_FARTHEST), _FARTHEST)))
+
+
+def _find_shift(odds: Sequence[float], total: float) -> float:
+    """Return what to take from odds so that their probabilities add up to a total."""
+    low, high = min(odds) - _FARTHEST, max(odds) + _FARTHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if sum(_to_probability(each - middle) for each in odds) > total:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _change_score(found: Hit | Passage, changed: float, opinion: float) -> Hit | Passage:
+    update: dict[str, object] = {"score": changed, "weak": changed < WEAK_BELOW}
+    if found.explanation is not None:
+        reasons = [*found.explanation.reasons, f"the reranker gave it {opinion:+.1f}"]
+        update["explanation"] = found.explanation.model_copy(update={"rerank": opinion, "reasons": reasons})
+    return found.model_copy(update=update)
