@@ -1,4 +1,4 @@
-"""The loader of histories: messages become conversations, and each turn one atom, as an app would do it."""
+"""The loader of histories: messages become conversations in a bound namespace, and the engine does the rest."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.evaluation.dataset import Session, Turn
+from benchmarks.evaluation.scripted_clock import ScriptedClock
+from longmind.clock import to_micros
 from longmind.context import Context
+from longmind.engine import Engine
 from longmind.extraction.search_context import build_search_contexts
-from longmind.models.atom import Category, NewAtom, Trust
-from longmind.models.message import Message
+from longmind.models.message import Message, Role
 
+NAMESPACE = "history"
 _ROLES = frozenset(("user", "assistant"))
-_CATEGORY = Category(name="turn", kind="FACT")
 
 
 @dataclass(frozen=True)
@@ -26,33 +28,51 @@ class LoadedTurn:
     """Parts of the neighbouring turns, nearest first; empty where there is no neighbour."""
 
 
-@dataclass(frozen=True)
-class LoadedCorpus:
-    """A history in memory."""
+class LoadedHistory:
+    """A history that is appended session by session, in a space of its own.
 
-    space_id: str
-    turns: tuple[LoadedTurn, ...]
-    turn_of: dict[str, str]
-    """The turn of each message, by id."""
+    The clock follows the times of the turns, as if everything happened live.
+    """
 
+    def __init__(self, engine: Engine, context: Context, clock: ScriptedClock, sessions: Sequence[Session]) -> None:
+        self._engine = engine
+        self._context = context
+        self._clock = clock
+        # The clock begins with the history, because spaces and bindings must not be newer than messages.
+        clock.now = min(to_micros(turn.at) for session in sessions for turn in session.turns)
+        self._latest = clock.now
+        self.space_id = context.memory.create_memory_space("history").id
+        context.memory.create_binding({"namespace": NAMESPACE, "userId": context.scope.user_id}, [self.space_id])
+        self.turn_of: dict[str, str] = {}
+        """The turn of each message, by id."""
+        self._works = False
 
-def load_corpus(context: Context, sessions: Sequence[Session]) -> LoadedCorpus:
-    """Append all sessions of a history, and add one atom per turn to a new space."""
-    space = context.memory.create_memory_space("history")
-    # Data sets mix histories whose dates overlap, so everything counts as recorded at the beginning.
-    known_since = min(turn.at for session in sessions for turn in session.turns)
-    loaded: list[LoadedTurn] = []
-    atoms: list[NewAtom] = []
-    turn_of: dict[str, str] = {}
-    for session in sessions:
-        conversation = context.conversations.create_conversation("history", title=session.id)
-        for each in prepare_turns(session):
-            message = append_turn(context, conversation.id, each, session)
-            turn_of[message.id] = each.turn.id
-            loaded.append(each)
-            atoms.append(_make_atom(each, message, known_since))
-    context.memory.add_atoms(space.id, atoms)
-    return LoadedCorpus(space.id, tuple(loaded), turn_of)
+    @property
+    def turns(self) -> int:
+        """The number of turns that were appended."""
+        return len(self.turn_of)
+
+    def append(self, session: Session) -> None:
+        """Append a session as a conversation, and close it."""
+        conversations = self._context.conversations
+        self._clock.now = self._latest
+        conversation = conversations.create_conversation(NAMESPACE, title=session.id)
+        for loaded in prepare_turns(session):
+            self._latest = self._clock.now = max(self._latest, to_micros(loaded.turn.at))
+            message = append_turn(self._context, conversation.id, loaded, session)
+            self.turn_of[message.id] = loaded.turn.id
+        conversations.close_conversation(conversation.id)
+        self._works = True
+
+    def finish_work(self) -> None:
+        """Do the jobs of all sessions: facts are extracted, and messages embedded."""
+        if not self._works:
+            return
+        self._clock.now = self._latest
+        done = self._engine.work()
+        if done.failed or done.dead:
+            raise RuntimeError(f"A job failed: {self._context.jobs.list_jobs()[0].error}")
+        self._works = False
 
 
 def prepare_turns(session: Session) -> list[LoadedTurn]:
@@ -66,25 +86,16 @@ def prepare_turns(session: Session) -> list[LoadedTurn]:
 
 
 def append_turn(context: Context, conversation_id: str, loaded: LoadedTurn, session: Session) -> Message:
-    """Append a turn to a conversation; the first speaker of a session is its user."""
-    first = "user" if loaded.turn.speaker in _ROLES else session.turns[0].speaker
+    """Append a turn to a conversation."""
     append = (
         context.conversations.append_user_message
-        if loaded.turn.speaker == first
+        if find_role(loaded.turn, session) == "user"
         else context.conversations.append_assistant_turn
     )
     return append(conversation_id, loaded.text, created_at=loaded.turn.at)
 
 
-def _make_atom(loaded: LoadedTurn, message: Message, known_since: str) -> NewAtom:
-    trust: Trust = "user" if message.role == "user" else "assistant"
-    return NewAtom(
-        text=loaded.text,
-        category=_CATEGORY,
-        valid_from=loaded.turn.at,
-        created_at=known_since,
-        source_message_ids=[message.id],
-        search_context=list(loaded.around),
-        speaker=loaded.turn.speaker,
-        trust=trust,
-    )
+def find_role(turn: Turn, session: Session) -> Role:
+    """Return the role of the speaker of a turn; between people, the first speaker of the session is its user."""
+    first = "user" if turn.speaker in _ROLES else session.turns[0].speaker
+    return "user" if turn.speaker == first else "assistant"

@@ -7,9 +7,9 @@ evaluation takes minutes and must not fail in the middle.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,10 @@ class Question:
     text: str
     answer: str
     gold: frozenset[str]
-    """The turns that hold the answer."""
+    """The turns that hold the answer; none if the history does not answer the question."""
     gold_sessions: frozenset[str]
+    before: str | None = None
+    """The session before which the question is asked; None for the end of the history."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Dataset:
     name: str
     corpora: dict[str, tuple[Session, ...]]
     questions: tuple[Question, ...]
+    unanswerable: tuple[Question, ...] = ()
+    """Questions whose answer is not in the history that is asked."""
 
     @property
     def session_of(self) -> dict[str, str]:
@@ -71,7 +75,11 @@ class Dataset:
     def limit(self, corpora: int | None) -> Dataset:
         """Return a data set with only the first corpora and their questions."""
         corpora_kept = dict(list(self.corpora.items())[:corpora])
-        return Dataset(self.name, corpora_kept, tuple(each for each in self.questions if each.corpus in corpora_kept))
+        questions, unanswerable = (
+            tuple(each for each in asked if each.corpus in corpora_kept)
+            for asked in (self.questions, self.unanswerable)
+        )
+        return Dataset(self.name, corpora_kept, questions, unanswerable)
 
 
 @dataclass(frozen=True)
@@ -134,7 +142,7 @@ def read_updates(folder: Path) -> list[Update]:
     """Read changed facts from the files whose name begins with `updates`."""
     updates: list[Update] = []
     for path in sorted(folder.glob("updates*.json")):
-        with _name_file_in_errors(path):
+        with name_file_in_errors(path):
             updates += [_parse_update(each) for each in _read_entries(path)]
     return updates
 
@@ -143,7 +151,7 @@ def read_dated_facts(folder: Path) -> list[DatedFact]:
     """Read dated facts from the files whose name begins with `dates`."""
     facts: list[DatedFact] = []
     for path in sorted(folder.glob("dates*.json")):
-        with _name_file_in_errors(path):
+        with name_file_in_errors(path):
             facts += [_parse_dated_fact(each) for each in _read_entries(path)]
     return facts
 
@@ -152,13 +160,13 @@ def read_stated_facts(folder: Path) -> list[StatedFact]:
     """Read stated facts from the files whose name begins with `facts`."""
     facts: list[StatedFact] = []
     for path in sorted(folder.glob("facts*.json")):
-        with _name_file_in_errors(path):
+        with name_file_in_errors(path):
             facts += [StatedFact(each["turn"], each["speaker"], each["fact"]) for each in _read_entries(path)]
     return facts
 
 
 def _read_dataset(path: Path) -> Dataset | None:
-    with _name_file_in_errors(path):
+    with name_file_in_errors(path):
         data = _load_json(path)
         if not isinstance(data, dict) or not data.keys() >= {"name", "sessions", "corpora", "queries"}:
             return None
@@ -167,8 +175,10 @@ def _read_dataset(path: Path) -> Dataset | None:
         corpora = {
             id: _parse_corpus(id, each, sessions) for id, each in read_field(data, "corpora", dict, owner).items()
         }
-        questions = tuple(_parse_question(each, corpora) for each in read_field(data, "queries", list, owner))
-        return Dataset(read_field(data, "name", str, owner), corpora, questions)
+        questions = tuple(_parse_answerable(each, corpora) for each in read_field(data, "queries", list, owner))
+        listed = read_field(data, "unanswerable", list, owner) if "unanswerable" in data else []
+        unanswerable = tuple(_parse_question(each, corpora) for each in listed)
+        return Dataset(read_field(data, "name", str, owner), corpora, questions, unanswerable)
 
 
 def _load_json(path: Path) -> Any:
@@ -210,12 +220,23 @@ def _parse_corpus(id: str, session_ids: object, sessions: dict[str, Session]) ->
     return corpus
 
 
-def _parse_question(query: dict[str, Any], corpora: Container[str]) -> Question:
+def _parse_answerable(query: dict[str, Any], corpora: Mapping[str, tuple[Session, ...]]) -> Question:
+    question = _parse_question(query, corpora)
+    owner = f"query {question.id!r}"
+    gold, sessions = (frozenset(read_filled_list(query, name, owner)) for name in ("gold", "gold_sessions"))
+    return replace(question, gold=gold, gold_sessions=sessions)
+
+
+def _parse_question(query: dict[str, Any], corpora: Mapping[str, tuple[Session, ...]]) -> Question:
+    """Return a question without its evidence."""
     id = str(read_field(query, "id", object, "a query"))
     owner = f"query {id!r}"
     corpus = read_field(query, "corpus", str, owner)
     if corpus not in corpora:
         raise InvalidInput(f"{owner} asks corpus {corpus!r}, which is not in the file.")
+    before = read_field(query, "before", str, owner) if query.get("before") is not None else None
+    if before is not None and all(session.id != before for session in corpora[corpus]):
+        raise InvalidInput(f"{owner} is asked before session {before!r}, which is not in corpus {corpus!r}.")
     return Question(
         id,
         corpus,
@@ -223,8 +244,9 @@ def _parse_question(query: dict[str, Any], corpora: Container[str]) -> Question:
         read_field(query, "category", str, owner),
         read_field(query, "text", str, owner),
         str(query.get("answer", "")),
-        frozenset(read_filled_list(query, "gold", owner)),
-        frozenset(read_filled_list(query, "gold_sessions", owner)),
+        frozenset(),
+        frozenset(),
+        before,
     )
 
 
@@ -258,7 +280,7 @@ def _parse_statement(statement: dict[str, Any], where: str) -> Statement:
 
 
 @contextmanager
-def _name_file_in_errors(path: Path) -> Iterator[None]:
+def name_file_in_errors(path: Path) -> Iterator[None]:
     """Add the file to the errors that occur in this context."""
     try:
         yield

@@ -107,7 +107,10 @@ def _measure(dataset: Dataset, facts: Sequence[StatedFact], setup: EvaluationSet
             for question in questions:
                 all_questions.append(question)
                 clock.now = to_micros(question.at)
-                hits = context.memory.recall_by_topic(extracted.space_id, question.text, limit=LIMIT).hits
+                # Without quotes, in whose favour some atoms would be left out.
+                hits = context.memory.recall_by_topic(
+                    extracted.space_id, question.text, limit=LIMIT, passages=False
+                ).hits
                 ranked = [_make_memory(hit.atom, extracted.turn_of, setup) for hit in hits]
                 rows.append(score_question(question, ranked, session_of))
     return {**_compute_shares(counts), "recall": summarise(all_questions, rows)}

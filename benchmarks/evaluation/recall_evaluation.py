@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evaluation.baseline_retrievers import Baselines
 from benchmarks.evaluation.caching_embedder import CachingEmbedder
-from benchmarks.evaluation.corpus_loader import LoadedCorpus, load_corpus
-from benchmarks.evaluation.dataset import Dataset, Question, read_datasets, read_updates
+from benchmarks.evaluation.dataset import Dataset, read_datasets, read_updates
 from benchmarks.evaluation.fact_updates import measure_updates
-from benchmarks.evaluation.recall_goals import OURS, judge
-from benchmarks.evaluation.scoring import Memory, Row, score_question, summarise
+from benchmarks.evaluation.note_sets import measure_notes, read_note_spaces
+from benchmarks.evaluation.recall_goals import judge
+from benchmarks.evaluation.scoring import ALL, COVERED
 from benchmarks.evaluation.scripted_clock import ScriptedClock
+from benchmarks.evaluation.set_measurement import SetMeasurement
 from benchmarks.evaluation.token_counter import Tokenizer, choose_tokenizer
 from benchmarks.measure import environment
-from longmind.clock import to_micros
 from longmind.engine import Engine, open
 from longmind.errors import InvalidInput
-from longmind.models.recall import Hit
+from longmind.models.recall import Effort
 from longmind.providers.embedder import CheckedEmbedder
 from longmind.providers.provider_registry import AUTO, choose_embedder
 from longmind.settings import Settings
 
-LIMIT = 100
 NONE = "none"
+SETS_COMPARED = ("R@5", "R@10", "R@50", COVERED)
+UPDATES, NOTES = "updates", "notes"
 
 Report = Callable[[str], None]
 
@@ -45,17 +45,26 @@ class EvaluationSetup:
 
     @classmethod
     def from_embedder(
-        cls, embedding: CheckedEmbedder | None, tokenizer: Tokenizer, report: Report, chosen: str | None = None
+        cls,
+        embedding: CheckedEmbedder | None,
+        tokenizer: Tokenizer,
+        report: Report,
+        chosen: str | None = None,
+        cache: Path | None = None,
     ) -> EvaluationSetup:
         if embedding is None:
             return cls(None, tokenizer, report, chosen or NONE)
-        return cls(CachingEmbedder(embedding), tokenizer, report, chosen or embedding.model)
+        return cls(CachingEmbedder(embedding, cache), tokenizer, report, chosen or embedding.model)
 
     @classmethod
-    def from_settings(cls, settings: Settings, report: Report) -> EvaluationSetup:
+    def from_settings(cls, settings: Settings, report: Report, cache: Path | None = None) -> EvaluationSetup:
+        """Return the setup of the settings.
+
+        cache: a folder in which vectors are kept for later runs.
+        """
         models = Path(settings.models_folder)
         embedding = choose_embedder(settings.embedder, models)
-        return cls.from_embedder(embedding, choose_tokenizer(models), report, settings.embedder)
+        return cls.from_embedder(embedding, choose_tokenizer(models), report, settings.embedder, cache)
 
     @property
     def engine_embedder(self) -> CachingEmbedder | str | None:
@@ -68,31 +77,67 @@ class EvaluationSetup:
         return {"embedder chosen": self.chosen, "embedder": None if self.embedder is None else self.embedder.model}
 
 
-def measure_recall(folder: Path, setup: EvaluationSetup, corpora: int | None = None) -> dict[str, Any]:
-    """Evaluate all data sets of a folder.
+@dataclass(frozen=True)
+class Selection:
+    """The part of the data to measure."""
 
-    corpora: the number of histories of each set to use; None means all.
+    names: tuple[str, ...] = ()
+    """The beginnings of the names of sets, in any case; empty for all."""
+    corpora: int | None = None
+    """The number of histories of each set; None for all."""
+
+    def selects(self, name: str) -> bool:
+        """Return whether a set is to be measured."""
+        return not self.names or any(name.casefold().startswith(each.casefold()) for each in self.names)
+
+    def check(self, known: Sequence[str]) -> None:
+        """Raise InvalidInput if a name is of no set."""
+        for name in self.names:
+            if not any(Selection((name,)).selects(each) for each in known):
+                raise InvalidInput(f"There is no set {name!r}.", hint=f"Choose from {', '.join(known)}.")
+
+
+def measure_recall(
+    folder: Path,
+    setup: EvaluationSetup,
+    selection: Selection | None = None,
+    *,
+    effort: Effort = "normal",
+    notes: Path | None = None,
+) -> dict[str, Any]:
+    """Evaluate the data sets of a folder.
+
+    notes: a folder with files of notes, which are measured too.
     """
-    datasets = [dataset.limit(corpora) for dataset in read_datasets(folder)]
-    updates = read_updates(folder)
-    if not datasets and not updates:
+    chosen = selection or Selection()
+    every, updates = read_datasets(folder), read_updates(folder)
+    note_files = [] if notes is None else sorted(notes.glob("*.json"))
+    if not every and not updates:
         raise InvalidInput(
             f"There are no conversations with questions in {folder}.",
             hint="Give a folder with JSON data sets.",
         )
+    chosen.check([*(dataset.name for dataset in every), UPDATES, NOTES])
+    datasets = [dataset.limit(chosen.corpora) for dataset in every if chosen.selects(dataset.name)]
     results: dict[str, Any] = {
         "environment": environment("longmind", "numpy", "apsw", "onnxruntime", "tokenizers"),
         **setup.description,
         "tokenizer": setup.tokenizer.name,
-        "datasets": {dataset.name: _measure(dataset, setup) for dataset in datasets},
+        "effort": effort,
+        "datasets": {dataset.name: _measure(dataset, setup, effort) for dataset in datasets},
     }
-    if updates:
+    results["over all sets"] = _compare_sets(results["datasets"])
+    if note_files and chosen.selects(NOTES):
+        results[NOTES] = {path.stem.replace("_", " "): _measure_notes(path, setup) for path in note_files}
+    if updates and chosen.selects(UPDATES):
         setup.report(f"{len(updates)} facts that changed")
         clock = ScriptedClock()
         with tempfile.TemporaryDirectory() as scratch, _engine(scratch, setup, clock) as engine:
             context = engine.context(tenant_id="bench", app_id="recall", user_id="updates")
-            results["updates"] = measure_updates(context, clock, updates)
+            results[UPDATES] = measure_updates(context, clock, updates)
     results["goals"] = judge(results)
+    if setup.embedder is not None:
+        setup.embedder.save()
     return results
 
 
@@ -100,48 +145,41 @@ def _engine(folder: str, setup: EvaluationSetup, clock: ScriptedClock) -> Engine
     return open(f"sqlite:///{folder}/recall.db", embedder=setup.engine_embedder, clock=clock, durability="normal")
 
 
-def _measure(dataset: Dataset, setup: EvaluationSetup) -> dict[str, Any]:
+def _measure(dataset: Dataset, setup: EvaluationSetup, effort: Effort) -> dict[str, Any]:
     began = time.perf_counter()
-    session_of = dataset.session_of
-    # Without questions there are no rows, but our retriever must still be listed.
-    rows: dict[str, list[Row]] = {OURS: []}
-    questions: list[Question] = []
     clock = ScriptedClock()
     with tempfile.TemporaryDirectory() as scratch, _engine(scratch, setup, clock) as engine:
-        for number, (corpus, sessions) in enumerate(dataset.corpora.items(), 1):
+        measurement = SetMeasurement(dataset, engine, clock, setup.embedder, setup.tokenizer, effort)
+        for number, corpus in enumerate(dataset.corpora, 1):
             setup.report(f"{dataset.name}: {corpus} ({number} of {len(dataset.corpora)})")
-            context = engine.context(tenant_id="bench", app_id="recall", user_id=corpus)
-            clock.now = None
-            loaded = load_corpus(context, sessions)
-            count = _count_tokens(loaded, setup.tokenizer)
-            baselines = Baselines(loaded.turns, setup.embedder)
-            for question in dataset.questions:
-                if question.corpus != corpus:
-                    continue
-                questions.append(question)
-                clock.now = to_micros(question.at)
-                answer = context.memory.recall_by_topic(loaded.space_id, question.text, limit=LIMIT)
-                ranked = {OURS: _list_cited(answer.hits, loaded, count)}
-                for name, places in baselines.rank(question.text, LIMIT).items():
-                    ranked[name] = [_make_memory((loaded.turns[place].turn.id,), count) for place in places]
-                for name, memories in ranked.items():
-                    rows.setdefault(name, []).append(score_question(question, memories, session_of))
-    measured: dict[str, Any] = {name: summarise(questions, each) for name, each in rows.items()}
-    return {
-        "corpora": len(dataset.corpora),
-        "questions": len(questions),
-        "seconds": round(time.perf_counter() - began, 1),
-        **measured,
-    }
+            measurement.measure_corpus(corpus)
+    if setup.embedder is not None:
+        setup.embedder.save()
+    return {**measurement.summarise(), "seconds": round(time.perf_counter() - began, 1)}
 
 
-def _count_tokens(loaded: LoadedCorpus, tokenizer: Tokenizer) -> dict[str, int]:
-    return {each.turn.id: tokenizer.count(each.text) for each in loaded.turns}
+def _measure_notes(path: Path, setup: EvaluationSetup) -> dict[str, Any]:
+    spaces = read_note_spaces(path)
+    setup.report(f"{path.name}: {len(spaces)} spaces of notes")
+    with tempfile.TemporaryDirectory() as scratch, _engine(scratch, setup, ScriptedClock()) as engine:
+        return measure_notes(engine.context(tenant_id="bench", app_id="recall", user_id="notes"), spaces)
 
 
-def _list_cited(hits: Iterable[Hit], loaded: LoadedCorpus, count: dict[str, int]) -> list[Memory]:
-    return [_make_memory([loaded.turn_of[id] for id in hit.atom.source_message_ids], count) for hit in hits]
+def _compare_sets(datasets: dict[str, Any]) -> dict[str, Any]:
+    """Return by retriever and measure the mean over the sets, and the worst set."""
+    compared: dict[str, Any] = {}
+    answered = {name: each["retrievers"] for name, each in datasets.items()}
+    for retriever in dict.fromkeys(retriever for each in answered.values() for retriever in each):
+        groups = {name: each[retriever][ALL] for name, each in answered.items() if ALL in each.get(retriever, {})}
+        compared[retriever] = {
+            measure: _find_worst({name: group[measure]["mean"] for name, group in groups.items()})
+            for measure in SETS_COMPARED
+            if groups
+        }
+    return compared
 
 
-def _make_memory(turns: Sequence[str], count: dict[str, int]) -> Memory:
-    return Memory(tuple(turns), sum(count[turn] for turn in turns))
+def _find_worst(values: dict[str, float]) -> dict[str, object]:
+    worst = min(values, key=lambda name: values[name])
+    mean = sum(values.values()) / len(values)
+    return {"mean": round(mean, 4), "worst": values[worst], "worst set": worst}

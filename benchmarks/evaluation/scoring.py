@@ -16,10 +16,11 @@ import numpy as np
 
 from benchmarks.evaluation.dataset import Question
 
-CUTOFFS = (5, 10, 20)
+CUTOFFS = (5, 10, 50)
 TOKEN_BUDGET = 1000
 ALL = "ALL"
-APART = frozenset(("adversarial",))
+ADVERSARIAL = "adversarial"
+APART = frozenset((ADVERSARIAL,))
 """Categories whose questions have no answer, and that are excluded from ALL."""
 _RESAMPLES = 1000
 _SEED = 20_240_229
@@ -29,13 +30,16 @@ _DEVIATIONS = 1.96
 
 @dataclass(frozen=True)
 class Memory:
-    """One entry of a ranked list: the turns it cites, and its length in tokens."""
+    """One entry of a ranked list: the turns it cites, its length in tokens, and its score if it is a probability."""
 
     turns: tuple[str, ...]
     tokens: int
+    score: float = 0.0
 
 
 Row = dict[str, float]
+COVERED = f"covered in {TOKEN_BUDGET} tokens"
+TOKENS_TO_COVER = "tokens to cover"
 
 
 def score_question(question: Question, ranked: Sequence[Memory], session_of: Mapping[str, str]) -> Row:
@@ -51,12 +55,9 @@ def score_question(question: Question, ranked: Sequence[Memory], session_of: Map
     row["NDCG@10"] = _compute_ndcg(turns, gold, 10)
     sessions = _list_sessions(turns, session_of)
     row["session R@5"] = _count_covered(sessions, question.gold_sessions, 5) / len(question.gold_sessions)
-    row[f"covered in {TOKEN_BUDGET} tokens"] = _measure_coverage_within(ranked, gold, TOKEN_BUDGET)
+    row[COVERED] = _measure_coverage_within(ranked, gold, TOKEN_BUDGET)
     row[TOKENS_TO_COVER] = _count_tokens_to_cover(ranked, gold)
     return row
-
-
-TOKENS_TO_COVER = "tokens to cover"
 
 
 def _count_covered(turns: Sequence[Iterable[str]], gold: frozenset[str], cutoff: int) -> int:

@@ -21,7 +21,8 @@ def measure_superseding(engine: Engine, clock: ScriptedClock, updates: Sequence[
 
     Each fact is a user of its own, with one conversation for the old statements and one for the new. The old version is
     superseded if an atom from the first conversation was superseded by one from the second. Recall answers with the new
-    version if the first hit that cites either conversation cites the second.
+    version if the first hit that cites either conversation cites the second. Quotes are left out, since what was said
+    stays said.
     """
     superseded, answered = [], []
     for number, update in enumerate(updates):
@@ -38,7 +39,7 @@ def measure_superseding(engine: Engine, clock: ScriptedClock, updates: Sequence[
                 if old & set(atom.source_message_ids)
             )
         )
-        hits = context.memory.recall_by_topic(space_id, update.question, limit=_LIMIT).hits
+        hits = context.memory.recall_by_topic(space_id, update.question, limit=_LIMIT, passages=False).hits
         cited = [set(hit.atom.source_message_ids) for hit in hits]
         first = next((each for each in cited if each & (old | new)), set())
         answered.append(bool(first & new))
