@@ -44,6 +44,12 @@ def questions(space: str, known: Sequence[str], count: int) -> list[str]:
     return asked
 
 
+def draw_words(chance: random.Random, count: int) -> list[str]:
+    """Return words with the frequencies of a natural language."""
+    words, weights = _vocabulary()
+    return chance.choices(words, cum_weights=weights, k=count)
+
+
 @cache
 def _vocabulary() -> tuple[list[str], list[float]]:
     chance = random.Random("vocabulary")

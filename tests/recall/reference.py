@@ -165,12 +165,12 @@ class Reference:
     def _scored(self, query: str, passing: Iterable[Known], asked: Asked, now: int) -> list[Expected]:
         there = [atom for atom in self.atoms if not atom.deleted and _known(atom.created_at, asked)]
         speakers = dict.fromkeys(atom.speaker for atom in there if atom.speaker is not None)
-        question = understand_question(query, speakers, as_of(asked, now), by_words=self.embedder is None)
-        if self.embedder is None:
-            about = self._by_shared_words(query, question, there)
-        else:
-            about = self._by_evidence(query, question, there)
         mentioned = self._mentioned(query, asked)
+        by_words = self.embedder is None
+        names = () if by_words else self._list_names(mentioned, asked)
+        question = understand_question(query, speakers, as_of(asked, now), names, by_words=by_words)
+        compare = self._by_shared_words if by_words else self._by_evidence
+        about = compare(query, question, there)
         found = []
         for atom in passing:
             if atom.id in about:
@@ -188,6 +188,11 @@ class Reference:
             for entity, names in self.names.items()
             if any(f" {name} " in text and _known(since, asked) for name, since in names.items())
         }
+
+    def _list_names(self, mentioned: set[str], asked: Asked) -> tuple[str, ...]:
+        """All names of entities, of which a text may use any."""
+        named = [self.names[entity].items() for entity in sorted(mentioned)]
+        return tuple(name for names in named for name, since in names if _known(since, asked))
 
     def _by_shared_words(self, query: str, question: Question, there: list[Known]) -> dict[str, float]:
         """The logarithm of the odds that an atom is about the question, of each that has to do with it.

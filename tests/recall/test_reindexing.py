@@ -21,8 +21,8 @@ from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.facts import fact, memory_of, texts_of
 
-OLD = WordsEmbedder("test:old", 32)
-NEW = WordsEmbedder("test:new", 24)
+OLD = WordsEmbedder("test:old", 256)
+NEW = WordsEmbedder("test:new", 192)
 ATOMS = 700
 """So many that their vectors are made in several batches."""
 

@@ -54,7 +54,7 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def engine(database_url: str, clock: SettableClock) -> Iterator[longmind.Engine]:
-    with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as engine:
+    with longmind.open(database_url, embedder=WordsEmbedder(dimension=256), clock=clock) as engine:
         yield engine
 
 

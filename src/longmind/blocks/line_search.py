@@ -29,10 +29,6 @@ QUERY_LIMIT = 10_000
 """Characters of a query that are read."""
 _CACHED_INDEXES = 64
 _CACHED_VECTORS = 4_096
-_MIDDLE = 4.0
-"""The sum of evidence at which a score is a half: about the weight of common words when meaning says nothing. The curve
-for atoms is much steeper and begins far above, so that only the best of thousands stand out; by that curve nearly all
-of a few lines would score 0, also the one that answers the query."""
 _LEAST_ALIKE = 0.25
 """The score below which a line that shares no word with the query is unrelated to it."""
 _MISSING_WEIGHT = 0.25
@@ -155,8 +151,12 @@ def _score_by_words(index: SpaceIndex, query: AtomQuery) -> tuple[Floats, Floats
 
 
 def _score_by_meaning(index: SpaceIndex, query: AtomQuery) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return scores by words and meaning, the sums of evidence that also rank atoms, and which lines match."""
+    """Return scores by words and meaning, the sums of evidence that also rank atoms, and which lines match.
+
+    The score means what that of an atom means: the probability that the line is about the query.
+    """
     evidence = measure_matches(index, query)
-    # The logistic function in a form that cannot overflow.
-    scores = 0.5 + 0.5 * np.tanh((evidence.standing - _MIDDLE) / 2)
+    # The logistic function in a form that cannot overflow. Its middle grows with the number of lines, so that the best
+    # of a few can score high, though the best of thousands has to stand out more.
+    scores = 0.5 + 0.5 * np.tanh((evidence.standing - evidence.scale.middle) / evidence.scale.spread / 2)
     return scores, evidence.standing, (evidence.lexical > 0) | (scores >= _LEAST_ALIKE)

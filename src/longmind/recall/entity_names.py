@@ -72,6 +72,21 @@ class EntityNames:
         until = FOREVER if known_at is None else known_at
         return sorted({entity_id for name in found for entity_id, since in self._entities[name] if since <= until})
 
+    def list_names(self, entity_ids: Iterable[str], known_at: int | None = None) -> tuple[str, ...]:
+        """Return all folded names of some entities that were known at an instant."""
+        until = FOREVER if known_at is None else known_at
+        names = [each for entity_id in entity_ids for each in self._names.get(entity_id, ())]
+        return tuple(name for name, since in names if since <= until)
+
+    @cached_property
+    def _names(self) -> dict[str, list[tuple[str, int]]]:
+        """The names of each entity, made when a question names the first one."""
+        names: dict[str, list[tuple[str, int]]] = {}
+        for name, known in self._entities.items():
+            for entity_id, since in known:
+                names.setdefault(entity_id, []).append((name, since))
+        return names
+
     def _split_parts(self, words: list[str]) -> list[str]:
         """Return words split at the signs in them, except for names that contain such signs."""
         parts: list[str] = []

@@ -17,7 +17,7 @@ from longmind.models.recall import WEAK_BELOW, Passage, QuotedMessage
 from longmind.providers.embedder import CheckedEmbedder, Vectors
 from longmind.recall.index.passage_index import PassageIndex, PieceSpan
 from longmind.recall.passage_indexes import PassageIndexes, Quote
-from longmind.recall.question import understand_question
+from longmind.recall.question import Question, understand_question
 from longmind.recall.ranking.passages import PassageQuery, rank_pieces
 from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.scope import Scope
@@ -30,10 +30,10 @@ _AS_GOOD = 0.5
 _log = logging.getLogger("longmind.recall")
 
 
-class EmbeddedText(NamedTuple):
-    """A text with its vector, to be used again."""
+class AskedOfAtoms(NamedTuple):
+    """A question as it was understood for the atoms of the space, with its vector, to be used again."""
 
-    text: str
+    question: Question
     vector: Vectors | None
 
 
@@ -70,13 +70,12 @@ class PassageFinder:
         request: RecallRequest,
         options: TopicOptions,
         seen: PassageState | None,
-        embedded: EmbeddedText | None,
+        asked: AskedOfAtoms,
         limit: int,
     ) -> FoundPassages:
         """Return the passages of a space that a question is about, best first.
 
         seen: the state of the user's messages as it was read since the request began, if it was.
-        embedded: the question as it was embedded already, if it was.
         limit: replaces that of the options.
         """
         text, filters = request.query or "", request.filters
@@ -91,9 +90,11 @@ class PassageFinder:
             namespaces = self._passages.find_namespaces(scope, index, space_id)
             if not namespaces:
                 return NOTHING_FOUND
-            model, speakers = index.model, list(index.speakers)
+            instants = [each for each in (filters.valid_at, filters.known_at) if each is not None]
+            instant = min(instants, default=None)
+            model, speakers = index.model, index.list_speakers(namespaces, instant)
             self._passages.request_vectors(scope, index, filters.now)
-        query = self._understand(text, filters, model, speakers, embedded)
+        query = self._understand(text, filters, model, speakers, asked)._replace(instant=instant)
         with self._passages.open(scope, fresh=False) as index:
             if index.model != model or not index.has_vectors:
                 query = query._replace(vector=None)
@@ -102,20 +103,20 @@ class PassageFinder:
         return self._quote(scope, found, before)
 
     def _understand(
-        self, text: str, filters: Filters, model: str | None, speakers: Sequence[str], embedded: EmbeddedText | None
+        self, text: str, filters: Filters, model: str | None, speakers: Sequence[str], asked: AskedOfAtoms
     ) -> PassageQuery:
         embedding = self._embedding
-        question = understand_question(text, speakers, filters.as_of, by_words=embedding is None)
-        instants = [instant for instant in (filters.valid_at, filters.known_at) if instant is not None]
-        query = PassageQuery(question, None, None, min(instants, default=None), filters.trust)
+        names = asked.question.names
+        question = understand_question(text, speakers, filters.as_of, names, by_words=embedding is None)
+        query = PassageQuery(question, None, None, trust=filters.trust)
         if embedding is None:
             return query
         query = query._replace(usual=embedding.usual)
         # Vectors of another model cannot be compared with the question.
         if model is None or model != embedding.stamp:
             return query
-        if embedded is not None and embedded.text == question.to_embed and embedded.vector is not None:
-            return query._replace(vector=embedded.vector)
+        if asked.question.to_embed == question.to_embed and asked.vector is not None:
+            return query._replace(vector=asked.vector)
         try:
             return query._replace(vector=embedding.query(question.to_embed))
         except EmbedderFailed as error:

@@ -99,7 +99,11 @@ class QueryBuilder:
         self, state: SpaceState, request: RecallRequest, mentions: Mentions, before: AtomQuery | None, *, embed: bool
     ) -> AtomQuery:
         query, filters = request.query or "", request.filters
-        question = understand_question(query, state.speakers, filters.as_of, by_words=self._embedding is None)
+        # The share of common words is that of the question's own.
+        names = () if self._overlap_only else state.names
+        question = understand_question(
+            query, state.speakers, filters.as_of, names, by_words=self._embedding is None
+        )._replace(names=state.names)
         embedding, vector, usual, by_meaning = self._embedding, None, None, False
         if embedding is not None:
             usual = embedding.usual

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from longmind.clock import Micros
 from longmind.language.calendar import day_of
 from longmind.language.dates import DateSpan, find_dates, may_ask_for_dates
-from longmind.language.words import STOP_WORDS, terms_among, terms_of_characters, words_of
+from longmind.language.words import STOP_WORDS, terms_among, terms_of, terms_of_characters, words_of
 
 _FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
 _ABOUT_ANSWERS = re.compile(
@@ -57,6 +57,7 @@ class Question(NamedTuple):
     to_embed: str
     """The question without the names of speakers, which `speakers` accounts for."""
     terms: tuple[int, ...]
+    """Its words, with all names of the entities that it names: a text may call somebody by another one."""
     speakers: dict[str, float] | None
     """The weights, from 0 to 1, of the speakers in question; None if there is nobody in particular."""
     dates: tuple[Interval, ...]
@@ -65,23 +66,33 @@ class Question(NamedTuple):
     is_plain: bool = True
     """True for a question or a few words to look up, and False for a message of a conversation. What a message is about
     says less in its words and more in its meaning, and "I" in it does not ask for what the user has said."""
+    names: tuple[str, ...] = ()
+    """The names, all of them, of the entities that it names."""
 
 
-def understand_question(query: str, speakers: Collection[str], now: Micros, *, by_words: bool = False) -> Question:
+def understand_question(
+    query: str, speakers: Collection[str], now: Micros, names: tuple[str, ...] = (), *, by_words: bool = False
+) -> Question:
     """Return the parts of a question, given the speakers of the space.
 
     now: the instant from which "last week" counts.
+    names: all names of the entities that the question names.
     by_words: no embedder is used, so every word counts. With one, "how many days" asks for a number and not for days.
     """
     known = _map_words_to_speakers(tuple(speakers))
     words = words_of(query)
     is_plain = is_plain_question(query, words)
     named = [(place, known[word]) for place, word in enumerate(words) if word in known] if known else []
+    if names and known:
+        # Somebody who speaks under one name may be asked about under another.
+        named += [(len(words), known[word]) for name in names for word in words_of(name) if word in known]
     asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words and not by_words else (query, 0)
     remaining = words_of(asked) if replaced else words
     terms = terms_among(words if STOP_WORDS.issuperset(remaining) else remaining)
     if not query.isascii():
         terms += terms_of_characters(query)
+    for name in names:
+        terms += terms_of(name)
     return Question(
         to_embed=_drop_names(known, query) if named else query,
         terms=tuple(dict.fromkeys(terms)),
@@ -89,6 +100,7 @@ def understand_question(query: str, speakers: Collection[str], now: Micros, *, b
         dates=find_intervals(query, now) if may_ask_for_dates(query, words) else (),
         opposed=_find_opposed(words) if is_plain else (),
         is_plain=is_plain,
+        names=names,
     )
 
 

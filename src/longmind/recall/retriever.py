@@ -29,7 +29,7 @@ from longmind.recall.index.index_batch import IndexBatch
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.index.storage import IndexEntries
-from longmind.recall.passage_finder import NOTHING_FOUND, EmbeddedText, PassageFinder
+from longmind.recall.passage_finder import NOTHING_FOUND, AskedOfAtoms, PassageFinder
 from longmind.recall.passage_indexes import PassageIndexes
 from longmind.recall.query_builder import QueryBuilder, build_empty_query
 from longmind.recall.ranking.atoms import AtomQuery, measure_matches, select_best
@@ -166,9 +166,9 @@ class AtomRetriever:
             # The look at the space has also read the state of the messages.
             index = self.indexes.peek(scope, space_id)
             seen = None if index is None else index.passages
-            embedded = EmbeddedText(query.question.to_embed, query.vector)
+            asked = AskedOfAtoms(query.question, query.vector)
             most = options.limit + len(hits)
-            found = self._passages.find(scope, space_id, request, options, seen, embedded, most)
+            found = self._passages.find(scope, space_id, request, options, seen, asked, most)
         said = say_once(hits, found.passages, options.limit) if found.passages else SaidOnce(hits, [])
         if options.effort == "normal" or self._careful_reranking is None:
             return said

@@ -25,6 +25,8 @@ from longmind.store.tables.passages import PassageState
 EVERY_NAMESPACE = "*"
 ROLES = ("user", "assistant", "tool")
 """The roles by their codes. A speaker without a name has the code of the role."""
+SPEAKING_ROLES = ROLES[:2]
+"""The roles that a question can ask about; a tool is never asked what it has said."""
 _NOTHING = -1
 _USER = 0
 _CODES = {role: code for code, role in enumerate(ROLES)}
@@ -283,8 +285,23 @@ class PassageIndex(TextIndex):
         """Return which pieces were said in one of some namespaces and are not forgotten."""
         if EVERY_NAMESPACE in namespaces:
             return self.present.values
+        return self.derive(f"said in {sorted(namespaces)}", lambda: self._find_said_in(namespaces))
+
+    def _find_said_in(self, namespaces: frozenset[str]) -> Mask:
         codes = [self.namespaces[name] for name in namespaces if name in self.namespaces]
         return self.present.values & np.isin(self.namespace.values, codes)
+
+    def list_speakers(self, namespaces: frozenset[str], instant: int | None = None) -> list[str]:
+        """Return the names of those who spoke in some namespaces by an instant, after the roles of speakers."""
+        if instant is None:
+            return self.derive(f"speakers in {sorted(namespaces)}", lambda: self._find_speakers(namespaces, FOREVER))
+        return self._find_speakers(namespaces, instant)
+
+    def _find_speakers(self, namespaces: frozenset[str], instant: int) -> list[str]:
+        spoke = np.zeros(len(self.speakers), np.bool_)
+        spoke[self.speaker.values[self.mask_namespaces(namespaces) & (self.said_at.values <= instant)]] = True
+        names = [name for name, code in self.speakers.items() if code >= len(ROLES) and spoke[code]]
+        return [*SPEAKING_ROLES, *names]
 
     @property
     def nbytes(self) -> int:

@@ -40,6 +40,8 @@ class SpaceState(NamedTuple):
     speakers: list[str]
     named: list[str]
     """The ids of the entities that the question names."""
+    names: tuple[str, ...]
+    """The names of these entities, all of them."""
 
 
 class SpaceIndex(TextIndex):
@@ -121,13 +123,15 @@ class SpaceIndex(TextIndex):
         """Return what the space knows that matters to a question, as of an instant if one is given."""
         # Skips what is usually absent, since every request comes through here.
         known = None if known_at is None else self.mask_known(known_at)
+        named = self._names.find_entities(query, known_at) if self._names else []
         return SpaceState(
             self.revision,
             self.atoms > 0 if known is None else bool(known.any()),
             self.model,
             self.lacks_vectors,
             self.list_speakers(known),
-            self._names.find_entities(query, known_at) if self._names else [],
+            named,
+            self._names.list_names(named, known_at) if named else (),
         )
 
     def mask_categories(self, names: Iterable[str]) -> Mask:
