@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from longmind.clock import to_iso
@@ -151,25 +151,30 @@ def _find_messages(
     there, pieces = index.mask_namespaces(namespaces), 4 * limit + _PIECES_BESIDE
     while True:
         ranked = rank_pieces(index, query, there, pieces)
-        spans = index.describe(ranked.rows)
+        positions = index.position.values[ranked.rows].tolist()
         best: dict[int, float] = {}
-        for span, score in zip(spans, ranked.scores, strict=True):
-            best.setdefault(span.position, score)
+        for position, score in zip(positions, ranked.scores, strict=True):
+            best.setdefault(position, score)
         # A few long messages can take all the places of the pieces.
         if len(best) >= limit or len(ranked.rows) < pieces:
             break
         pieces *= 4
-    chosen = {position: score for position, score in list(best.items())[:limit] if score >= min_score}
-    parts: dict[int, list[tuple[PieceSpan, int]]] = {}
-    for span, score, row in zip(spans, ranked.scores, ranked.rows, strict=True):
-        if span.position in chosen and score >= _AS_GOOD * chosen[span.position]:
-            parts.setdefault(span.position, []).append((span, row))
+    chosen = {position: score for position, score in islice(best.items(), limit) if score >= min_score}
+    rows = [
+        row
+        for position, score, row in zip(positions, ranked.scores, ranked.rows, strict=True)
+        if position in chosen and score >= _AS_GOOD * chosen[position]
+    ]
+    parts: dict[int, list[tuple[PieceSpan, int]]] = {position: [] for position in chosen}
+    for span, row in zip(index.describe(rows), rows, strict=True):
+        parts[span.position].append((span, row))
     return {position: _to_found(score, parts[position]) for position, score in chosen.items()}
 
 
-def _to_found(score: float, parts: Sequence[tuple[PieceSpan, int]]) -> FoundMessage:
-    ordered = sorted(parts, key=lambda part: part[0].begins)
-    return FoundMessage(score, tuple(span for span, _ in ordered), ordered[0][1])
+def _to_found(score: float, parts: list[tuple[PieceSpan, int]]) -> FoundMessage:
+    # The parts of one message, in the order of where they begin.
+    parts.sort()
+    return FoundMessage(score, tuple([span for span, _ in parts]), parts[0][1])
 
 
 def _to_passage(score: float, parts: Sequence[Quote]) -> Passage:

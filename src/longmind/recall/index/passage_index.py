@@ -33,6 +33,8 @@ _CODES = {role: code for code, role in enumerate(ROLES)}
 _CONVERSATION_BYTES = 400
 """The size of the id of a conversation with its entries."""
 _NAME_BYTES = 300
+_MORE_DERIVED_BYTES = 24
+"""The size of values that only this index derives, per piece: what it needs, its statements, its order among equals."""
 
 
 class PieceSpan(NamedTuple):
@@ -307,7 +309,8 @@ class PassageIndex(TextIndex):
     def nbytes(self) -> int:
         names = (len(self.namespaces) + len(self.speakers)) * _NAME_BYTES
         turns = (len(self._later) + len(self._silent)) * _NAME_BYTES
-        return self._text_bytes + len(self.conversations) * _CONVERSATION_BYTES + names + turns
+        derived = self.atoms * _MORE_DERIVED_BYTES
+        return self._text_bytes + derived + len(self.conversations) * _CONVERSATION_BYTES + names + turns
 
 
 def _to_array(numbers: Collection[int]) -> NDArray[np.int64]:

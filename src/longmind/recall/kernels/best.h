@@ -165,9 +165,11 @@ static void put_in_order(Best *best) {
     }
 }
 
-static int is_among(const Standing *some, Py_ssize_t count, Py_ssize_t place) {
+/* Return whether a place is among the highest, of which the first is the lowest. Those that tie with it are searched. */
+static int is_among(const Standing *highest, Py_ssize_t count, const Standing *one) {
+    if (one->standing != highest[0].standing) return one->standing > highest[0].standing;
     while (count > 0)
-        if (some[--count].place == place) return 1;
+        if (highest[--count].place == one->place) return 1;
     return 0;
 }
 
@@ -188,7 +190,8 @@ static int choose(Best *best) {
     for (Py_ssize_t place = first; place < best->atoms; place++) {
         if ((place = passed_over(best, place, least)) == best->atoms) break;
         if (!(best->standing[place] >= least) || !best->matching[place]) continue;
-        if (is_among(best->highest, count, place)) continue;
+        Standing here = {best->standing[place], place};
+        if (is_among(best->highest, count, &here)) continue;
         if (!is_known(best, place)) return 0;
         Scored one = scored(best, place, settled(best, place));
         if (!comes_after(best, &best->heap[0], &one)) continue;

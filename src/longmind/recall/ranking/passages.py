@@ -61,10 +61,11 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
     count = int(np.count_nonzero(known))
     curve = PASSAGES.by_words if query.vector is None else PASSAGES.by_meaning
     scale = make_scale(query.question, PASSAGES.weigh(query.question), curve, count)
-    words = _score_words(index, query.question, known, count)
-    rest = _sum_context(index, query.question) + scale.words_weight * words
+    rest = _score_words(index, query.question, known, count)
     if query.vector is None:
-        passing = passing & (words > 0)
+        passing = passing & (rest > 0)
+    rest *= scale.words_weight
+    rest += _sum_context(index, query.question)
     vector = None if query.vector is None else to_contiguous(query.vector)
     roughly = index.rough_similarity(vector) if vector is not None and not kernel.knows_processor else None
     compared = index.compared
@@ -95,7 +96,7 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
 def _mask_known(index: PassageIndex, instant: int | None, there: Mask) -> Mask:
     """Return the pieces that were said, and not replaced by another answer, as of an instant."""
     if instant is None:
-        known: Mask = there & (index.replaced_at.values == FOREVER)
+        known: Mask = there & index.derive("unreplaced", lambda: index.replaced_at.values == FOREVER)
     else:
         known = there & (index.said_at.values <= instant) & (index.replaced_at.values > instant)
     return known
@@ -140,16 +141,16 @@ def _hold_arrays(index: PassageIndex) -> numpy_kernels.SpaceArrays:
 def _sum_context(index: PassageIndex, question: Question) -> Floats:
     """Return the part of the totals that depends neither on words nor on vectors: statements, speakers and dates."""
     weights, speakers = PASSAGES.weigh(question), question.speakers
-    context = np.zeros(index.atoms)
+    context: Floats = np.zeros(index.atoms)
     if weights.statement:
-        context = context + weights.statement * index.derive("stated", lambda: _weigh_statements(index))
+        np.multiply(index.derive("stated", lambda: _weigh_statements(index)), weights.statement, out=context)
     if speakers is not None:
-        worth = np.array([speakers.get(speaker, 0.0) for speaker in index.speakers])
-        context = context + (weights.speaker * worth)[index.speaker.values]
+        worth = np.array([weights.speaker * speakers.get(speaker, 0.0) for speaker in index.speakers])
+        context += worth.take(index.speaker.values)
     if question.dates:
-        context = context + weights.date * measure_nearness(index.said_at.values, question.dates)
+        context += weights.date * measure_nearness(index.said_at.values, question.dates)
     if question.opposed:
-        context = context + weights.opposite * index.mask_holding(question.opposed)
+        context += weights.opposite * index.mask_holding(question.opposed)
     return context
 
 
