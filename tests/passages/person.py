@@ -59,6 +59,11 @@ class Person:
         found = self.ctx.memory.recall_by_topic(space_id or self.space_id, query, limit=200, **options)
         return [passage.text for passage in found.passages]
 
+    def scored(self, query: str = BY_WORDS) -> list[tuple[str, float]]:
+        """The passages of a recall with their scores, which depend on all that an index holds."""
+        found = self.ctx.memory.recall_by_topic(self.space_id, query, limit=200)
+        return [(passage.text, passage.score) for passage in found.passages]
+
     def tool_quotes(self, query: str = BY_WORDS) -> list[str]:
         """The passages that the tool of an agent shows."""
         return [passage.text for passage in self.ctx.tools.memory_search(query).passages or ()]

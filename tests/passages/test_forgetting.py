@@ -110,6 +110,25 @@ def test_a_forgotten_message_is_quoted_nowhere_from_the_next_call_on(
             assert [each.id for each in person.ctx.conversations.get_raw_turns(conversation_id)] == [secret.id, kept.id]
 
 
+def test_words_that_were_forgotten_raise_no_score_of_what_was_said_beside_them(
+    ada: Person, elsewhere: longmind.Engine, database_url: str, clock: SettableClock, engine: longmind.Engine
+) -> None:
+    """An index that knew them comes to the same scores as one that never did."""
+    conversation_id = ada.talk()
+    ada.say("I am a bit late today, and it was not my fault at all", conversation_id)
+    secret = ada.say(SECRET, conversation_id)
+    ada.say(KEPT, conversation_id)
+    engine.work()
+    everywhere = (ada, again(elsewhere, ada))
+    before = [person.scored() for person in everywhere]
+    ada.forget(secret)
+    with longmind.open(database_url, embedder=FamiliarEmbedder(), clock=clock) as reopened:
+        expected = again(reopened, ada).scored()
+        for person, known in zip(everywhere, before, strict=True):
+            assert len(known) == len(expected) + 1
+            assert person.scored() == expected
+
+
 def test_all_messages_that_a_forgotten_fact_rests_on_are_forgotten_even_if_another_fact_cites_them(
     ada: Person,
 ) -> None:

@@ -122,9 +122,12 @@ def test_what_others_say_into_a_shared_space_is_learned_there_but_quoted_to_nobo
     root.memory.create_binding({"namespace": "chat", "user_id": "*"}, [shared])
     root.memory.grant_space(shared, "*")
     ada, bob = meet(engine, "ada"), meet(engine, "bob")
+    # A space of the user's own with that name is another one.
+    own = ada.ctx.memory.create_memory_space("insights").id
     ada.say("My secret automobile crashed")
     engine.work()
     for question in QUESTIONS:
+        assert ada.quotes(question, own) == []
         for person in (ada, bob, Person(root, shared)):
             assert person.quotes(question, shared) == []
             assert "secret" not in person.prompt(question, shared)
