@@ -23,7 +23,7 @@ import psutil
 import psycopg
 
 import longmind
-from benchmarks._message_data import WordEmbedder, make_conversations, make_questions_of_all_kinds
+from benchmarks._message_data import SPEAKERS, WordEmbedder, make_conversations, make_questions_of_all_kinds
 from benchmarks.measure import (
     RESULTS,
     Call,
@@ -41,6 +41,7 @@ from harness.postgres import PostgresServer
 from longmind.providers.model_files import MODELS, is_present
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.recall.passage_indexes import PASSAGES
+from longmind.recall.question import understand_question
 from longmind.settings import load_settings
 
 EngineName = Literal["sqlite", "postgres"]
@@ -163,7 +164,8 @@ def measure(name: EngineName, url: str, options: argparse.Namespace) -> dict[str
     settle(name, url)
     embedder = WordEmbedder()
     asked = make_questions_of_all_kinds(QUESTIONS)
-    embedder.prepare(asked)
+    # A question is embedded without the names of speakers.
+    embedder.prepare([understand_question(question, SPEAKERS, 0).to_embed for question in asked])
     measured: dict[str, Any] = {"filling": filling, "bytes_on_disk_per_message": measure_disk(name, url)}
     say(f"{name}: first recalls")
     measured["cold"] = {talker.size: measure_cold(url, talker) for talker in talkers}
