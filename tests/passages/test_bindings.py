@@ -100,6 +100,27 @@ def test_a_new_binding_covers_what_was_said_before_by_words_at_once_and_by_meani
         assert quoted(everywhere, question) == said
 
 
+@pytest.mark.parametrize("end", ["pause", "delete"])
+@pytest.mark.parametrize("other", [None, "diary"])
+def test_what_is_no_longer_covered_is_not_given_to_the_embedder(
+    engine: longmind.Engine, embedder: FamiliarEmbedder, end: str, other: str | None
+) -> None:
+    ada = meet(engine)
+    binding = ada.bind()
+    if other is not None:
+        ada.bind(other)
+        ada.say("Our automobile crashed", ada.talk(other))
+    ada.say("My automobile crashed")
+    assert "My automobile crashed" in ada.quotes()
+    if end == "delete":
+        ada.ctx.memory.delete_binding(binding.id)
+    else:
+        ada.ctx.memory.update_binding(binding.id, enabled=False)
+    engine.work()
+    assert "My automobile crashed" not in embedder.embedded
+    assert ("Our automobile crashed" in embedder.embedded) is (other is not None)
+
+
 def test_a_binding_to_several_spaces_leads_into_each_that_is_left(
     everywhere: tuple[Person, Person], engine: longmind.Engine
 ) -> None:

@@ -69,10 +69,15 @@ def load_vectors(run: Transaction, index: PassageIndex) -> bool:
 def _refresh_bindings(
     run: Transaction, user_id: str, index: PassageIndex, before: PassageState | None
 ) -> PassageState | None:
-    """Read the bindings again; if they cover more than the index has, clear it and return None."""
+    """Read the bindings again; if they cover anything else than before, clear the index and return None.
+
+    What is no longer covered may not stay: the next job would give it to the embedder.
+    """
     found = bindings.list_covered(run, user_id)
     covered = frozenset(namespace for namespace, _ in found)
-    if EVERY_NAMESPACE not in index.covered and not covered <= index.covered:
+    if EVERY_NAMESPACE in covered:
+        covered = frozenset((EVERY_NAMESPACE,))
+    if covered != index.covered:
         index.clear()
         index.covered = covered
         before = None
