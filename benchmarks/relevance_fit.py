@@ -1,7 +1,7 @@
 """The fit of the constants of relevance: `./dev bench relevance-fit --data ../shared/bench`.
 
 Chooses the weights of evidence on all sets together, and fits the curves from a total to a probability: for passages on
-conversations, for facts on notes and on human-checked facts. Does the same without each set in turn, and prints what
+conversations, for facts on notes, on human-checked facts and on what the product learns by itself. Does the same without each set in turn, and prints what
 that set loses. The constants are those of `src/longmind/recall/ranking/relevance.py`.
 """
 
@@ -15,7 +15,8 @@ from pathlib import Path
 
 from benchmarks.evaluation.caching_embedder import CachingEmbedder
 from benchmarks.evaluation.dataset import Dataset, StatedFact, read_datasets, read_stated_facts
-from benchmarks.evaluation.fact_cases import list_fact_cases, list_note_cases
+from benchmarks.evaluation.extracted_facts import extract_facts
+from benchmarks.evaluation.fact_cases import list_extracted_cases, list_fact_cases, list_note_cases
 from benchmarks.evaluation.leave_one_out import (
     MOST_CALIBRATION_ERROR,
     MOST_LOST,
@@ -84,6 +85,11 @@ def fit_relevance(folder: Path, notes: Path, setup: EvaluationSetup, corpora: in
     setup.report("fitting facts")
     facts = {"notes": list_note_cases(read_note_spaces(notes), embedder)}
     facts |= _list_stated(datasets, read_stated_facts(folder), embedder)
+    for dataset in datasets:
+        setup.report(f"extracting facts of {dataset.name}")
+        cases = list_extracted_cases(dataset, extract_facts(dataset), embedder)
+        if cases:
+            facts[f"extracted of {_shorten(dataset)}"] = cases
     embedder.save()
     _fit("FACTS", facts, OF_FACTS)
 

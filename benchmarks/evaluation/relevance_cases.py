@@ -30,8 +30,8 @@ from longmind.recall.ranking import passages
 from longmind.recall.ranking.atoms import USUAL_ATOMS, measure_nearness
 
 FULL, FOREIGN, ADVERSARIAL = "full", "foreign", "adversarial"
-SIZES = (12, 40)
-"""The numbers of messages of small spaces."""
+SIZES = (2, 5, 12, 40)
+"""The numbers of memories of small spaces."""
 KINDS = ("likeness", "words", "statement", "speaker", "date", "opposite")
 """The kinds of evidence, in the order of the columns."""
 _SEED = 20_240_229
@@ -60,8 +60,8 @@ class Case:
 
 
 def name_small(size: int, *, answerable: bool) -> str:
-    """Return the scenario of a small space, with or without the messages that answer the question."""
-    return f"{size} messages {'with' if answerable else 'without'} the answer"
+    """Return the scenario of a small space, with or without the memories that answer the question."""
+    return f"{size} memories {'with' if answerable else 'without'} the answer"
 
 
 def list_cases(dataset: Dataset, embedder: CachingEmbedder) -> list[Case]:
@@ -153,13 +153,17 @@ class _IndexedHistory:
             yield self.make_case(ADVERSARIAL, replace(question, gold=frozenset()))
             return
         yield self.make_case(FULL, question)
-        is_gold = np.isin(self._turns[self._messages], list(question.gold))
-        known = self._messages < self._count_known(question)
-        gold, others = self._messages[is_gold & known], self._messages[~is_gold & known]
+        known = self._messages[self._messages < self._count_known(question)]
+        gold = np.isin(self._turns[known], list(question.gold))
         for size in SIZES:
-            chosen = random.choice(others, min(size, len(others)), replace=False)
-            yield self.make_case(name_small(size, answerable=False), question, chosen)
-            yield self.make_case(name_small(size, answerable=True), question, np.concatenate([chosen, gold]))
+            # A run of messages, as in a short conversation, since words of those beside a message speak for it too.
+            first = int(random.integers(max(len(known) - size, 0) + 1))
+            run = slice(first, first + size)
+            if not gold[run].all():
+                yield self.make_case(name_small(size, answerable=False), question, known[run][~gold[run]])
+            if gold.any():
+                first = max(int(random.choice(gold.nonzero()[0])) - int(random.integers(size)), 0)
+                yield self.make_case(name_small(size, answerable=True), question, known[first : first + size])
 
     def _count_known(self, question: Question) -> int:
         return len(self._turns) if question.before is None else self._first_of[question.before]

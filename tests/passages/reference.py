@@ -289,7 +289,7 @@ def _compare(asked: VectorsSegment, kept: VectorsSegment) -> float:
 
 
 def _find_usual(values: Sequence[float], usual: tuple[float, float] | None) -> tuple[float, float]:
-    share = len(values) / (len(values) + USUAL_ATOMS) if usual else 1.0
+    share = len(values) / (2 * len(values) + USUAL_ATOMS) if usual else 1.0
     mean, deviation = usual or (0.0, 1.0)
     own = math.fsum(values) / len(values)
     variance = math.fsum((value - own) ** 2 for value in values) / len(values)

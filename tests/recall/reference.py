@@ -241,10 +241,9 @@ class Reference:
         held = {atom.id: _held(atom) for atom in there}
         rarity = {}
         for term in terms:
-            if any(term in words for words in held.values()):
-                holders = sum(term in words and words[term][1] for words in held.values())
-                rarity[term] = math.log1p((len(there) - holders + 0.5) / (holders + 0.5))
-        most = math.sqrt(sum(weight**2 for weight in rarity.values()))
+            holders = sum(term in words and words[term][1] for words in held.values())
+            rarity[term] = math.log1p((len(there) - holders + 0.5) / (holders + 0.5))
+        most = math.hypot(*rarity.values())
         return {
             atom.id: sum(
                 weight / most * held[atom.id][term][0] / (SATURATION + held[atom.id][term][0])
@@ -355,7 +354,7 @@ def _standardised(
 def _usual(known: list[float], usual: tuple[float, float] | None) -> tuple[float, float]:
     mean, deviation = usual or (0.0, 1.0)
     if known:
-        share = len(known) / (len(known) + USUAL_ATOMS) if usual else 1.0
+        share = len(known) / (2 * len(known) + USUAL_ATOMS) if usual else 1.0
         own = math.fsum(known) / len(known)
         variance = math.fsum((value - own) ** 2 for value in known) / len(known)
         mean = share * own + (1 - share) * mean

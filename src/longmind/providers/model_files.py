@@ -90,7 +90,7 @@ MODELS = {
                 ),
             ),
             licence="Apache-2.0 (Snowflake arctic-embed-s)",
-            usual_similarity=(0.52, 0.045),
+            usual_similarity=(0.52, 0.06),
         ),
     )
 }

@@ -62,6 +62,8 @@ def is_too_rough(unsure: float, by: float) -> bool:
 
 
 _LARGEST_ERROR = 4.0
+LARGEST_SHARE = 0.5
+"""The largest share of a space in what counts as usual, where the embedder says what is usual."""
 _LEAST_VARIANCE = 1e-8
 """Cosines that vary by less differ only by rounding."""
 
@@ -80,13 +82,17 @@ def zero_missing(values: Floats) -> Floats:
 def measure_usual(
     counted: Mask | None, values: Floats, usual: tuple[float, float] | None, usual_atoms: float
 ) -> tuple[float, float]:
-    """Return the mean and the deviation of values, mixed with the `usual` ones where the values are few."""
+    """Return the mean and the deviation of values, mixed with the `usual` ones: the more the fewer values there are.
+
+    The usual ones keep a share however many there are. A question that has nothing to do with a space is a little more
+    like some of its texts than like others, and only what is usual elsewhere shows that none is like it.
+    """
     own_values = values if counted is None else values[counted]
     count = len(own_values)
     mean, variance = (0.0, 1.0) if usual is None else (usual[0], usual[1] ** 2)
     if count:
         own = float(np.add.reduce(own_values)) / count
-        share = 1.0 if usual is None else count / (count + usual_atoms)
+        share = 1.0 if usual is None else count / (count / LARGEST_SHARE + usual_atoms)
         # Not by a dot product: for many atoms that starts threads, which cost more than they save. The rounding
         # error of the difference is far below the least variance.
         own_variance = float(np.add.reduce(own_values * own_values)) / count - own * own

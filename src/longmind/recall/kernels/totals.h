@@ -10,6 +10,8 @@
 #define LANES 8
 /* The largest error of approximate likeness, in deviations; see `is_too_rough` in `numpy_totals.py`. */
 #define TELLING 4.0
+/* The largest share that a space has in what is usual; see `measure_usual` in `numpy_totals.py`. */
+#define LARGEST_SHARE 0.5
 #define LEAST_VARIANCE 1e-8
 
 typedef struct {
@@ -18,7 +20,7 @@ typedef struct {
     const double *dense;
     const uint8_t *counted;
     Py_ssize_t atoms;
-    double unsure, mean, variance, usual_atoms, words_weight;
+    double unsure, mean, variance, usual_atoms, largest_share, words_weight;
     double *sums;
     /* The weight of one unit of likeness. */
     double by;
@@ -28,7 +30,7 @@ typedef struct {
     double mean, by;
 } Usual;
 
-/* Mix in the usual mean and variance where few atoms count. */
+/* Mix in the usual mean and variance, the more the fewer atoms count. */
 static Usual usual_of(const Total *total, double *sum, double *squares, double number) {
     double mean = total->mean, variance = total->variance;
     if (number > 0) {
@@ -36,7 +38,7 @@ static Usual usual_of(const Total *total, double *sum, double *squares, double n
             sum[0] += sum[lane];
             squares[0] += squares[lane];
         }
-        double own = sum[0] / number, share = number / (number + total->usual_atoms);
+        double own = sum[0] / number, share = number / (number / total->largest_share + total->usual_atoms);
         variance = share * fmax(squares[0] / number - own * own, 0.0) + (1 - share) * variance;
         mean = share * own + (1 - share) * mean;
     }
@@ -92,8 +94,9 @@ static void sum_up(Total *total) {
 }
 
 static int read_usual(Total *total, PyObject *usual, PyObject *usual_atoms) {
-    total->variance = 1.0;
+    total->variance = total->largest_share = 1.0;
     if (usual == Py_None) return 1;
+    total->largest_share = LARGEST_SHARE;
     total->mean = number_in(usual, 0);
     if (PyErr_Occurred()) return 0;
     total->variance = pow(number_in(usual, 1), 2);

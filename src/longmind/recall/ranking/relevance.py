@@ -26,7 +26,7 @@ class EvidenceWeights(NamedTuple):
     """The weight of the logarithm of the number of words outside of questions."""
     speaker: float
     date: float
-    opposite: float = -1.5
+    opposite: float = -0.75
     """The weight of saying the opposite: "Which meetings does she like?" asks less for those that she dislikes."""
 
 
@@ -59,17 +59,17 @@ class Relevance(NamedTuple):
 
 
 FACTS = Relevance(
-    question=EvidenceWeights(words=1.25, statement=0.0, speaker=1.2, date=0.9),
-    message=EvidenceWeights(words=1.0, statement=0.0, speaker=1.2, date=0.9),
-    by_meaning=Curve(slope=2.04, level=-3.06, by_count=-0.89, speaker=-1.2, date=-0.9),
-    by_words=Curve(slope=3.0, level=-1.5, by_count=-0.6, speaker=-1.2, date=-0.9),
+    question=EvidenceWeights(words=1.5, statement=0.0, speaker=2.4, date=2.0),
+    message=EvidenceWeights(words=2.5, statement=0.0, speaker=2.4, date=2.0),
+    by_meaning=Curve(slope=1.32, level=-1.7, by_count=-0.87, speaker=-2.02, date=-1.62),
+    by_words=Curve(slope=2.39, level=-1.63, by_count=-0.61, speaker=-4.35, date=-3.77),
 )
 """Facts are short and say one thing, so their vectors alone say much."""
 PASSAGES = Relevance(
-    question=EvidenceWeights(words=3.5, statement=0.3, speaker=2.8, date=2.2),
-    message=EvidenceWeights(words=2.0, statement=0.0, speaker=2.8, date=2.2),
-    by_meaning=Curve(slope=0.9, level=-2.83, by_count=-0.77, speaker=-1.57, date=-1.17),
-    by_words=Curve(slope=1.29, level=-1.76, by_count=-0.55, speaker=-3.93, date=-1.8),
+    question=EvidenceWeights(words=3.0, statement=0.15, speaker=3.2, date=2.6),
+    message=EvidenceWeights(words=1.0, statement=0.0, speaker=3.2, date=2.6),
+    by_meaning=Curve(slope=0.94, level=-2.98, by_count=-0.56, speaker=-2.67, date=-1.42),
+    by_words=Curve(slope=1.2, level=-1.48, by_count=-0.46, speaker=-4.26, date=-2.32),
 )
 BY_SHARED_WORDS = Curve(slope=10.0, level=-4.0, by_count=0.0)
 """The curve for the share of common words, where the host has chosen no embedder."""
