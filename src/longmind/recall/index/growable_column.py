@@ -17,11 +17,14 @@ class Column:
         self.values: NDArray[Any] = self._array
         """The filled part of the array."""
 
-    def grow(self, size: int) -> None:
-        """Extend the column to a size; new places hold the fill value."""
+    def grow(self, size: int, expected: int = 0) -> None:
+        """Extend the column to a size; new places hold the fill value.
+
+        expected: the size that it will have soon, for which room is made at once.
+        """
         filled = len(self.values)
         if size > len(self._array):
-            room = max(size, len(self._array) * 5 // 4 + 16)
+            room = max(size, expected, len(self._array) * 5 // 4 + 16)
             grown = np.empty((room, *self._array.shape[1:]), self._array.dtype)
             grown[:filled] = self.values
             self._array = grown

@@ -110,6 +110,8 @@ def _load(run: Transaction, index: PassageIndex) -> None:
     rows = _select_covered(run, index, rows)
     if not rows:
         return
+    # Most messages are one piece.
+    index.expected = len(rows)
     positions = np.fromiter((row[0] for row in rows), np.int64, len(rows))
     left = np.ones(len(rows), np.bool_)
     spans = passage_segments.read_spans(run)
@@ -120,6 +122,7 @@ def _load(run: Transaction, index: PassageIndex) -> None:
     for start in range(0, len(rest), _TEXTS_AT_ONCE):
         chosen = [rows[place] for place in rest[start : start + _TEXTS_AT_ONCE]]
         _add_texts(index, chosen, passages.read_contents(run, [row[0] for row in chosen]))
+    index.expected = 0
 
 
 def _add_segment(

@@ -36,6 +36,8 @@ class TextIndex:
     def __init__(self) -> None:
         self.atoms = 0
         """The number of positions, deleted texts included."""
+        self.expected = 0
+        """The number of positions that a first load is about to add; 0 after it."""
         self.words_until = 0
         self.vectors_until = 0
         self.model: str | None = None
@@ -63,11 +65,11 @@ class TextIndex:
             self.drop_derived()
         columns = self._columns()
         for column in columns:
-            column.grow(self.atoms)
+            column.grow(self.atoms, self.expected)
         self._column_bytes = sum(column.nbytes for column in columns)
         if self._vectors is not None and self._finer is not None:
-            self._vectors.grow(self.atoms)
-            self._finer.grow(self.atoms)
+            self._vectors.grow(self.atoms, self.expected)
+            self._finer.grow(self.atoms, self.expected)
 
     def add_words(self, first: int, segment: WordsSegment) -> None:
         """Add the words of texts that come after all others."""
@@ -93,8 +95,8 @@ class TextIndex:
         self.drop_derived()
         if self._vectors is None or self._finer is None:
             self._vectors, self._finer = (Column(np.int8, 0, segment.dimension) for _ in range(2))
-            self._vectors.grow(self.atoms)
-            self._finer.grow(self.atoms)
+            self._vectors.grow(self.atoms, self.expected)
+            self._finer.grow(self.atoms, self.expected)
         self._vectors.values[to] = segment.rows
         self._finer.values[to] = segment.finer
         self._scales.values[to] = segment.scales
