@@ -94,6 +94,11 @@ class Person:
         """Everything that a search of the event log shows."""
         events = self.ctx.events
         found = [*events.search(query), *events.search(query, mode="lexical"), *events.search(query, mode="hybrid")]
+        found += [
+            *events.search(),
+            *events.search(kinds=["chat.turn"]),
+            *events.search(mode="structural", tags=["chat"]),
+        ]
         return "\n".join(str(event.text) for event in found)
 
 

@@ -228,6 +228,38 @@ def test_no_reranker_reads_what_was_forgotten_or_is_hidden(database_url: str, ad
     assert "hidden" not in after
 
 
+def test_a_search_of_events_finds_no_forgotten_message_from_the_next_call_on(
+    ada: Person, engine: longmind.Engine, elsewhere: longmind.Engine, clock: SettableClock
+) -> None:
+    conversation_id = ada.talk()
+    secret = ada.say(SECRET, conversation_id)
+    ada.say(KEPT, conversation_id)
+    everywhere = (ada, again(elsewhere, ada))
+    for person in everywhere:
+        for question in QUESTIONS:
+            assert SECRET in person.searched(question)
+    ada.forget(secret)
+    with longmind.open(engine.settings.url, embedder=FamiliarEmbedder(), clock=clock) as reopened:
+        for person in (*everywhere, again(reopened, ada)):
+            for question in QUESTIONS:
+                assert SECRET not in person.searched(question)
+                assert KEPT in person.searched(question)
+    # One that comes while a timeline is in memory, and is forgotten before it is searched again.
+    ada.forget(ada.say("Our automobile crashed", conversation_id))
+    for person in everywhere:
+        assert "Our automobile" not in person.searched(QUESTIONS[0])
+
+
+def test_a_message_that_was_forgotten_before_a_search_of_events_gets_no_vector(
+    ada: Person, embedder: FamiliarEmbedder
+) -> None:
+    ada.forget(ada.say(SECRET))
+    ada.say(KEPT)
+    assert SECRET not in ada.searched(QUESTIONS[0])
+    assert KEPT in embedder.embedded
+    assert SECRET not in embedder.embedded
+
+
 @pytest.mark.conforms("A1.6")
 def test_the_event_log_is_the_ledger_and_keeps_what_was_said(ada: Person, engine: longmind.Engine) -> None:
     conversation_id = ada.talk()

@@ -104,7 +104,7 @@ class EventSearch:
             mode = "structural"
         if mode == "structural" and not window.narrows:
             # SQL reads the newest events fast, but not the newest ones of a tag among many: the index does that.
-            newest = self._log.read(store.list_newest, window, limit, 0, kinds)
+            newest = self._log.read(store.list_newest_unforgotten, window, limit, kinds)
             return [(event, 0.0) for event in reversed(newest)]
         query = to_storable(query)[:_QUERY_LIMIT]
         return self._retriever().find(self._log.scope, window, kinds, query, mode, limit, self._log.clock(), min_score)

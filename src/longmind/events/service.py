@@ -199,8 +199,9 @@ class Events(EventRecorder):
         `semantic` ranks by meaning, `lexical` by words, `hybrid` by both, `structural` by time alone; `auto` is
         structural without a query, and semantic with one. Without an embedder, or with `use_embedding=False`, words
         decide. An event must have all of the tags, and lie in the time window, such as `90s`, `15m`, `12h` or `7d`. If
-        no event is related to the query, the list is empty. min_score: the least probability, from 0 to 1, that an
-        event is about the query, whatever the mode.
+        no event is related to the query, the list is empty. Messages that a forgotten fact has cited are in listings,
+        but not found here. min_score: the least probability, from 0 to 1, that an event is about the query, whatever
+        the mode.
         """
         return self._search.search(query, kinds, tags, limit, use_embedding, level, time_window, mode, min_score)
 

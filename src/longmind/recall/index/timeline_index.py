@@ -1,8 +1,8 @@
 """In-memory index of one timeline: the words and vectors of its events, and the columns by which they are filtered.
 
-It is a cache of the ledger, which only grows, so a refresh reads what has come since the last one. On PostgreSQL a
-transaction can commit after one with higher positions. So positions above `settled` are read again at each refresh, and
-those that are here already are skipped.
+It is a cache of the ledger, which only grows, so a refresh reads what has come since the last one. Messages that were
+forgotten stay in the ledger and are dropped here. On PostgreSQL a transaction can commit after one with higher
+positions. So positions above `settled` are read again at each refresh, and those that are here already are skipped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from longmind.recall.index.growable_column import Column
 from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import Mask, TextIndex
 from longmind.store.database import Row, Transaction
-from longmind.store.tables import erasures, events
+from longmind.store.tables import events, passages
 from longmind.store.tables.events import EventWindow
 from longmind.validation.text import decode_json
 
@@ -46,6 +46,8 @@ class TimelineIndex(TextIndex):
         super().__init__()
         self.epoch = -1
         self.history: object = None
+        self.forgotten = -1
+        """The number of times that messages were forgotten, as far as it is known here."""
         self.settled = 0
         """The ledger position up to which the index is complete for good."""
         self._unsettled: set[int] = set()
@@ -149,7 +151,7 @@ def refresh(run: Transaction, timeline_id: str, index: TimelineIndex, last: int)
 
     last: the last position of the ledger, which shows whether anything can have been added at all.
     """
-    now = erasures.read_epoch(run)
+    now, forgotten = events.read_search_state(run)
     if index.loaded and (index.epoch, index.history) != (now, run.history):
         # The data was erased, or the database has lost commits: read everything again.
         index.clear()
@@ -165,6 +167,9 @@ def refresh(run: Transaction, timeline_id: str, index: TimelineIndex, last: int)
         if len(rows) < _AT_ONCE:
             break
         after = rows[-1][0]
+    if changed or index.forgotten != forgotten:
+        index.drop(passages.list_unquotable_positions(run))
+        changed, index.forgotten = True, forgotten
     return changed
 
 

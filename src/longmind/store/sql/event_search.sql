@@ -3,6 +3,10 @@
 -- fragment: found_by
 position, ts, kind, session_id, run_id, tags, text, content, stage, attempt, conversation_id, turn_id
 
+-- What a cache of a timeline compares: the epoch of the user, and how often messages were forgotten.
+-- name: state_of_search
+SELECT COALESCE((SELECT erasures.epoch FROM erasures WHERE erasures.scope_id = :scope_id), 0), {forgettings};
+
 -- New rows of a timeline after a position, where the ledger has grown by many rows since.
 -- name: timeline_rows_after
 SELECT {found_by} FROM events

@@ -20,7 +20,7 @@ from longmind.models.content import extract_stored_words
 from longmind.models.event import CHAT_TURN, Event
 from longmind.scope import Scope, bucket_of
 from longmind.store.database import Row, Transaction
-from longmind.store.tables import ledger
+from longmind.store.tables import ledger, passages
 from longmind.validation.text import decode_json
 
 _BEYOND_ALL_TIMES = 2**62
@@ -141,10 +141,24 @@ def list_newest_sources(
         offset += limit
 
 
+def list_newest_unforgotten(
+    run: Transaction, scope: Scope, window: EventWindow, limit: int, kinds: Sequence[str] | None
+) -> list[Event]:
+    """Return the newest events but for the messages that a forgotten fact has cited."""
+    forgotten = passages.list_unquotable(run)
+    return list_newest_sources(run, scope, window, limit, kinds, lambda event: event.event_id in forgotten)
+
+
 def read_at(run: Transaction, scope: Scope, timeline_id: str, positions: Sequence[int]) -> dict[int, Event]:
     """Return the events at some positions of the ledger; one that is gone is left out."""
     rows = run.all("events_at", timeline_id=timeline_id, positions=json.dumps(list(positions)))
     return {row[0]: to_event(row, scope) for row in rows}
+
+
+def read_search_state(run: Transaction) -> tuple[int, int]:
+    """Return the epoch of the user, and the number of times that messages were forgotten."""
+    epoch, forgotten = run.one("state_of_search") or (0, 0)
+    return epoch, forgotten
 
 
 def read_searched_among_many(run: Transaction, timeline_id: str, after: int, limit: int) -> list[Row]:

@@ -112,6 +112,11 @@ def insert_unquotable(run: Transaction, message_id: str) -> None:
     run.send("insert_unquotable", message_id=message_id)
 
 
+def list_unquotable(run: Transaction) -> frozenset[str]:
+    """Return the ids of all messages that may not be quoted any more."""
+    return frozenset(message_id for (message_id,) in run.all("every_unquotable"))
+
+
 def list_unquotable_positions(run: Transaction) -> list[int]:
     """Return the positions of all messages that may not be quoted any more."""
     return [position for (position,) in run.all("unquotable_positions")]
