@@ -245,3 +245,26 @@ def test_a_chatbot_remembers_what_was_said_in_an_earlier_conversation(engine: lo
     )
     assert "Graz" in built.context_block
     assert built.atoms_used[0].source_conversation_id == ada.conversation_id
+
+
+@pytest.mark.parametrize("template_id", ["default", "xml", "messages"])
+def test_a_weak_fact_is_marked_unless_it_is_always_on(ada: Ada, template_id: str) -> None:
+    ada.remember("The boiler in the kitchen leaks", "home")
+    for number in range(20):
+        ada.remember(f"Person{number} likes thing{number}", "people")
+    ada.remember("Answer in German", "style", "RULE")
+    options = {
+        "recall_query": "Why does the boiler in the kitchen leak?",
+        "recall_limit": 4,
+        "template_id": template_id,
+    }
+    hits = ada.ctx.memory.recall_by_topic(ada.space_id, options["recall_query"], limit=4).hits
+    assert [hit.weak for hit in hits] == [False, True, True, True]
+    built = ada.build(**options, always_on_category_names=["style"])
+    lines = {
+        atom.text: line for line in built.context_block.splitlines() for atom in built.atoms_used if atom.text in line
+    }
+    marked = {text for text, line in lines.items() if "; perhaps unrelated)" in line}
+    assert marked == {text for text in lines if text.startswith("Person")}
+    assert len(marked) == 3
+    assert "Answer in German" in lines

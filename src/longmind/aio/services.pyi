@@ -264,7 +264,7 @@ class AsyncWorkingContexts:
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
         include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
-        that repeat other parts of the context, are always left out.
+        that repeat other parts of the context, are always left out. Weak facts are marked as perhaps unrelated.
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.

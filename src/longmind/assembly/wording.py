@@ -19,15 +19,20 @@ _SOURCES: dict[Trust, str] = {
     "assistant": "said by the assistant, not confirmed by the user",
     "tool": "from a tool, not confirmed by the user",
 }
+_WEAK = "perhaps unrelated"
 _ROLES = {"user": "User", "assistant": "Assistant", "system": "Application", "tool": "Tool"}
 
 
-def make_atom_piece(atom: Atom) -> Piece:
-    """Return a fact with its category, the day it holds from, its end, and its source."""
+def make_atom_piece(atom: Atom, *, weak: bool = False) -> Piece:
+    """Return a fact with its category, the day it holds from, its end, and its source.
+
+    weak: pass True to remark that it was recalled, but may have nothing to do with the question.
+    """
     category, date = _sanitise_category(atom.category.name), atom.valid_from[:10]
     until = atom.valid_to[:10] if atom.valid_to is not None else ""
     source = _SOURCES[atom.trust]
-    about = "; ".join(filter(None, (category, date, f"until {until}" if until else "", source)))
+    remarks = (category, date, f"until {until}" if until else "", source, _WEAK if weak else "")
+    about = "; ".join(filter(None, remarks))
     fields = {
         "text": sanitise(atom.text),
         "about": about,

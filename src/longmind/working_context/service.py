@@ -22,7 +22,7 @@ from longmind.conversations.validation import validate_policy
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
 from longmind.models.atom import Atom
 from longmind.models.block import MemoryPolicy
-from longmind.models.recall import Passage
+from longmind.models.recall import Hit, Passage
 from longmind.models.working_context import ContextSection, LeftOut, WorkingContext
 from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.scope import Scope
@@ -68,9 +68,9 @@ class _ConversationState:
 
 
 class _Recalled(NamedTuple):
-    """Atoms and passages on a query, best first."""
+    """Hits and passages on a query, best first."""
 
-    atoms: list[Atom]
+    hits: list[Hit]
     passages: list[Passage]
 
 
@@ -117,7 +117,7 @@ class WorkingContexts:
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
         include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
-        that repeat other parts of the context, are always left out.
+        that repeat other parts of the context, are always left out. Weak facts are marked as perhaps unrelated.
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
@@ -154,11 +154,11 @@ class WorkingContexts:
         for _ in range(_TRIES):
             always_on = self._read_always_on(owner, space_id, names, now, known)
             found = self._recall(owner, space_id, query or "", wanted_hits, options, tuple(always_on), now, known)
-            if {atom.id for atom in always_on.values()}.isdisjoint(atom.supersedes for atom in found.atoms):
+            if {atom.id for atom in always_on.values()}.isdisjoint(hit.atom.supersedes for hit in found.hits):
                 break
             # An always-on atom was superseded in between, and the prompt would show both versions.
         # The order of sections is the order of importance: the last section is dropped first.
-        standing = Section("always_on", "memory", _make_unique_pieces(always_on.values()))
+        standing = Section("always_on", "memory", _drop_repeated(map(make_atom_piece, always_on.values())))
         remembered = Section("user_memory", "lines")
         if policy is not None and remembered.name in template.shows:
             core = self._blocks.read_core(agent, policy, known)
@@ -166,11 +166,13 @@ class WorkingContexts:
             # Only pieces that the template shows count as state.
             remembered = make_user_memory_section(core, archival, template.select_visible([standing])[0].pieces)
         summary = sanitise(state.summary) if include_rolling_summary else ""
+        # A weak fact is marked rather than left out: a rule may hold whatever the question is about.
+        recalled = [make_atom_piece(hit.atom, weak=hit.weak) for hit in found.hits]
         sections = [
             remembered,
             Section("summary", "text").with_text(summary),
             standing,
-            Section("recalled", "memory", _make_unique_pieces(found.atoms, standing.pieces, remembered.pieces)),
+            Section("recalled", "memory", _drop_repeated(recalled, standing.pieces, remembered.pieces)),
         ]
         said = _list_said(template.select_visible(sections))
         sections += [
@@ -199,12 +201,12 @@ class WorkingContexts:
         now: Micros,
         known_at: Micros | None,
     ) -> _Recalled:
-        """Return the best atoms, at most `limit`, and the best passages, as many as the options say."""
+        """Return the best hits, at most `limit`, and the best passages, as many as the options say."""
         if not query.strip() or not limit:
             return _Recalled([], [])
         filters = Filters(now=now, known_at=known_at, begun=True, without=shown_already)
         found = self._find_retriever().find_by_topic(owner, space_id, RecallRequest(filters, query), options)
-        return _Recalled([hit.atom for hit in found.hits[:limit]], found.passages)
+        return _Recalled(found.hits[:limit], found.passages)
 
 
 def _list_said(sections: Iterable[Section]) -> list[str]:
@@ -213,15 +215,15 @@ def _list_said(sections: Iterable[Section]) -> list[str]:
     return [part for section, text in texts for part in (split_sentences(text) if section.shape == "text" else [text])]
 
 
-def _make_unique_pieces(
-    atoms: Iterable[Atom], before: Sequence[Piece] = (), in_blocks: Sequence[Piece] = ()
+def _drop_repeated(
+    pieces: Iterable[Piece], before: Sequence[Piece] = (), in_blocks: Sequence[Piece] = ()
 ) -> tuple[Piece, ...]:
-    """Return the lines of atoms, without those that repeat an earlier line, `before` or a line of a block."""
+    """Return the lines of facts, without those that repeat an earlier line, `before` or a line of a block."""
     earlier = {_normalise_with_kind(piece) for piece in before}
     # Lines of blocks have no kind.
     block_wordings = set(map(normalise_wording, in_blocks))
     lines: dict[tuple[str, bool], Piece] = {}
-    for piece in map(make_atom_piece, atoms):
+    for piece in pieces:
         lines.setdefault(_normalise_with_kind(piece), piece)
     return tuple(piece for words, piece in lines.items() if words not in earlier and words[0] not in block_wordings)
 
