@@ -70,9 +70,7 @@ def list_fact_cases(dataset: Dataset, stated: Sequence[StatedFact], embedder: Ca
     return _list_cases(dataset, facts_of, embedder)
 
 
-def list_extracted_cases(
-    dataset: Dataset, extracted: Sequence[ExtractedFact], embedder: CachingEmbedder
-) -> list[Case]:
+def list_extracted_cases(dataset: Dataset, extracted: Sequence[ExtractedFact], embedder: CachingEmbedder) -> list[Case]:
     """Return the cases of extracted facts, which answer a question if they were learned from one of its gold turns."""
     facts_of = {
         corpus: [
