@@ -253,14 +253,10 @@ def test_a_weak_fact_is_marked_unless_it_is_always_on(ada: Ada, template_id: str
     for number in range(20):
         ada.remember(f"Person{number} likes thing{number}", "people")
     ada.remember("Answer in German", "style", "RULE")
-    options = {
-        "recall_query": "Why does the boiler in the kitchen leak?",
-        "recall_limit": 4,
-        "template_id": template_id,
-    }
-    hits = ada.ctx.memory.recall_by_topic(ada.space_id, options["recall_query"], limit=4).hits
+    query = "Why does the boiler in the kitchen leak?"
+    hits = ada.ctx.memory.recall_by_topic(ada.space_id, query, limit=4).hits
     assert [hit.weak for hit in hits] == [False, True, True, True]
-    built = ada.build(**options, always_on_category_names=["style"])
+    built = ada.build(recall_query=query, recall_limit=4, template_id=template_id, always_on_category_names=["style"])
     lines = {
         atom.text: line for line in built.context_block.splitlines() for atom in built.atoms_used if atom.text in line
     }
