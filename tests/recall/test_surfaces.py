@@ -162,6 +162,8 @@ def test_all_options_of_a_recall_are_there_over_rest_mcp_and_on_the_command_line
     assert ([hit["atom"]["text"] for hit in shell["hits"]], shell["passages"]) == ([FACTS[0]], [])
     everything = call("recall", "topic", "plumber", "--limit", "1", "--all", "--json").json
     assert {hit["atom"]["text"] for hit in everything["hits"]} == set(FACTS[:2])
+    explained = client.post(path, {"query": QUESTION, "explain": True}).json["passages"]
+    assert all(each["explanation"]["reasons"] for each in explained)
     _, value = over_mcp(ctx, "recall_by_topic", query="plumber", limit=1, exhaustive=True, effort="high")
     assert {each["text"] for each in value["facts"]} == set(FACTS[:2])
     for wrong in ({"minScore": 2}, {"effort": "highest"}):
@@ -179,5 +181,6 @@ def test_the_command_line_shows_two_digits_quotes_and_reasons_in_words(ctx: long
     assert quotes.splitlines()[0] == f"  \u201c{SAID}\u201d  {first.score:.2f}"
     source = f"     user, {message.said_at[:10]}, {message.id} in {first.conversation_id}"
     assert quotes.splitlines()[1] == source
+    assert all(f"     - {reason}\n" in quotes for each in recall.passages for reason in each.explanation.reasons)  # type: ignore[union-attr]
     assert f"{len(recall.hits)} of {recall.total_candidates} facts, {len(recall.passages)} quotes" in quotes
     json.dumps(call("recall", "topic", QUESTION, "--explain", "--json").json)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from longmind.clock import to_iso
 from longmind.errors import EmbedderFailed
-from longmind.models.recall import WEAK_BELOW, Passage, QuotedMessage
+from longmind.models.recall import WEAK_BELOW, Explanation, Passage, QuotedMessage
 from longmind.providers.embedder import CheckedEmbedder, Vectors
 from longmind.recall.index.passage_index import PassageIndex, PieceSpan
+from longmind.recall.passage_explanations import explain_pieces
 from longmind.recall.passage_indexes import PassageIndexes, Quote
 from longmind.recall.question import Question, understand_question
 from longmind.recall.ranking.passages import PassageQuery, rank_pieces
@@ -43,6 +44,7 @@ class FoundMessage(NamedTuple):
     score: float
     pieces: tuple[PieceSpan, ...]
     row: int
+    explanation: Explanation | None = None
 
 
 class FoundPassages(NamedTuple):
@@ -98,7 +100,7 @@ class PassageFinder:
         with self._passages.open(scope, fresh=False) as index:
             if index.model != model or not index.has_vectors:
                 query = query._replace(vector=None)
-            found = _find_messages(index, query, namespaces, limit, options.min_score)
+            found = _find_messages(index, query, namespaces, limit, options)
             before = _find_before(index, found) if options.effort == "high" else {}
         return self._quote(scope, found, before)
 
@@ -128,7 +130,7 @@ class PassageFinder:
         by_message: dict[int, list[Quote]] = {}
         for quote in self._passages.read_quotes(scope, [piece for each in found.values() for piece in each.pieces]):
             by_message.setdefault(quote.position, []).append(quote)
-        passages = [_to_passage(found[position].score, parts) for position, parts in by_message.items()]
+        passages = [_to_passage(found[position], parts) for position, parts in by_message.items()]
         said = {quote.position: quote.text for quote in self._passages.read_quotes(scope, list(before.values()))}
         texts = {
             by_message[position][0].message_id: said[span.position]
@@ -145,7 +147,7 @@ def may_quote(filters: Filters) -> bool:
 
 
 def _find_messages(
-    index: PassageIndex, query: PassageQuery, namespaces: frozenset[str], limit: int, min_score: float
+    index: PassageIndex, query: PassageQuery, namespaces: frozenset[str], limit: int, options: TopicOptions
 ) -> dict[int, FoundMessage]:
     """Return the best messages by their positions, best first."""
     there, pieces = index.mask_namespaces(namespaces), 4 * limit + _PIECES_BESIDE
@@ -159,7 +161,7 @@ def _find_messages(
         if len(best) >= limit or len(ranked.rows) < pieces:
             break
         pieces *= 4
-    chosen = {position: score for position, score in islice(best.items(), limit) if score >= min_score}
+    chosen = {position: score for position, score in islice(best.items(), limit) if score >= options.min_score}
     rows = [
         row
         for position, score, row in zip(positions, ranked.scores, ranked.rows, strict=True)
@@ -168,7 +170,15 @@ def _find_messages(
     parts: dict[int, list[tuple[PieceSpan, int]]] = {position: [] for position in chosen}
     for span, row in zip(index.describe(rows), rows, strict=True):
         parts[span.position].append((span, row))
-    return {position: _to_found(score, parts[position]) for position, score in chosen.items()}
+    found = {position: _to_found(score, parts[position]) for position, score in chosen.items()}
+    if not options.explain:
+        return found
+    # Of each message the best piece, which stands first.
+    own = [ranked.rows[positions.index(position)] for position in found]
+    explained = explain_pieces(index, query, there, own, list(chosen.values()))
+    return {
+        position: found[position]._replace(explanation=each) for position, each in zip(found, explained, strict=True)
+    }
 
 
 def _to_found(score: float, parts: list[tuple[PieceSpan, int]]) -> FoundMessage:
@@ -177,9 +187,9 @@ def _to_found(score: float, parts: list[tuple[PieceSpan, int]]) -> FoundMessage:
     return FoundMessage(score, tuple([span for span, _ in parts]), parts[0][1])
 
 
-def _to_passage(score: float, parts: Sequence[Quote]) -> Passage:
+def _to_passage(found: FoundMessage, parts: Sequence[Quote]) -> Passage:
     """Return the passage of one message."""
-    first = parts[0]
+    first, score = parts[0], found.score
     text = parts[0].text.strip()
     for before, part in pairwise(parts):
         text += ("\n" if part.begins == before.ends else " … ") + part.text.strip()
@@ -194,7 +204,7 @@ def _to_passage(score: float, parts: Sequence[Quote]) -> Passage:
             "score": score,
             "weak": score < WEAK_BELOW,
             "said_at": said_at,
-            "explanation": None,
+            "explanation": found.explanation,
         }
     )
 

@@ -75,4 +75,9 @@ def repeats_words(text: str, others: Iterable[str]) -> bool:
 
 
 def _raise_score(hit: Hit, score: float) -> Hit:
-    return hit.model_copy(update={"score": score, "weak": score < WEAK_BELOW})
+    update: dict[str, object] = {"score": score, "weak": score < WEAK_BELOW}
+    if hit.explanation is not None:
+        reason = f"stands for a quote that it cites, with the quote's higher score ({score:.0%})"
+        reasons = [*hit.explanation.reasons, reason]
+        update["explanation"] = hit.explanation.model_copy(update={"reasons": reasons})
+    return hit.model_copy(update=update)

@@ -124,8 +124,8 @@ def explain_score(scores: Scores, matches: MatchScores, passed: Mask, place: int
         dense=dense,
         lexical=lexical,
         rerank=matches.reranked.get(position),
-        dense_rank=None if dense is None or matches.dense is None else _find_rank(matches.dense, passed, position),
-        lexical_rank=_find_rank(matches.lexical, passed, position) if lexical > 0 else None,
+        dense_rank=None if dense is None or matches.dense is None else find_rank(matches.dense, passed, position),
+        lexical_rank=find_rank(matches.lexical, passed, position) if lexical > 0 else None,
         decay_weight=scores.decay[place],
         importance_weight=scores.importance[place],
         entity_match_bonus=scores.bonus[place],
@@ -133,7 +133,8 @@ def explain_score(scores: Scores, matches: MatchScores, passed: Mask, place: int
     return explanation.model_copy(update={"reasons": list_factors(explanation)})
 
 
-def _find_rank(values: NDArray[np.floating], passed: Mask, position: int) -> int:
+def find_rank(values: NDArray[np.floating], passed: Mask, position: int) -> int:
+    """Return the rank of one value among those that passed the filters, 1 for the highest."""
     return int(np.count_nonzero(passed & (values > values[position]))) + 1
 
 

@@ -51,6 +51,41 @@ class RankedPieces(NamedTuple):
     scores: list[float]
 
 
+class PieceEvidence(NamedTuple):
+    """The evidence for each piece of an index, as its score adds it up."""
+
+    passing: Mask
+    """The pieces that may be found."""
+    likeness: Floats | None
+    """NaN for a piece without a vector; None for a query without one."""
+    words: Floats
+    """The score by words, those of the messages around a piece included."""
+    own_words: Mask
+    """The pieces that have a word of the question themselves."""
+    spoken: Mask
+    """The pieces that were said by somebody whom the question asks about."""
+    nearness: Floats
+    """How near to the dates of the question each piece was said, from 0 to 1."""
+    opposite: Mask
+    """The pieces that say the opposite of what is asked for."""
+
+
+def measure_evidence(index: PassageIndex, query: PassageQuery, there: Mask) -> PieceEvidence:
+    """Return the evidence for the pieces of a space one by one, to explain the scores of `rank_pieces`."""
+    question, known = query.question, _mask_known(index, query.instant, there)
+    passing = known if query.trust is None else known & _mask_trusted(index, query.trust)
+    asked = [index.speakers[name] for name in question.speakers or () if name in index.speakers]
+    return PieceEvidence(
+        passing,
+        None if query.vector is None else index.similarity(query.vector),
+        _score_words(index, question, known, int(np.count_nonzero(known))),
+        index.mask_holding(question.terms),
+        np.isin(index.speaker.values, asked),
+        measure_nearness(index.said_at.values, question.dates),
+        index.mask_holding(question.opposed),
+    )
+
+
 def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: int) -> RankedPieces:
     """Return the best of the pieces of a space.
 
