@@ -15,17 +15,31 @@ from longmind.recall.reranked_results import READ
 EXHAUSTIVE_BUDGET = 200
 """The most hits, and the most passages, that a question for all collects."""
 
-_ASKS_FOR_ALL = re.compile(
-    r"\b(?:all|every|everything|everyone|everybody|each|how many|how often|list|in total|altogether|overall"
-    r"|total (?:number|amount|cost|distance|time)|in order|the order|order in which|chronological\w*|summar\w+|overview"
-    r"|throughout)\b",
+_DAY = r"(?:\w*day|night|morning|afternoon|evening)"
+_NAMES_ALL = re.compile(
+    rf"(?<!after )(?<!at )(?<!first of )\ball\b(?! (?:right|along|alone|over|the (?:time|way|same)|{_DAY})\b)"
+    rf"|\bevery\b(?! (?:other|week|month|year|{_DAY})\b)|\beach\b(?! (?:other|say|do|think|want)\b)"
+    r"|\b(?:everything|everyone|everybody|how many|how often|list|in total|altogether|overall"
+    r"|total (?:number|amount|cost|distance|time)|in (?:what |which )?order|the order (?:of|in)|order in which"
+    r"|chronological\w*|summar\w+|overview|throughout)\b",
     re.IGNORECASE,
 )
+"""Words that name all of something, but not "all right", "after all", "each other" or "every morning"."""
+_VERB = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|might)\b"
+_WORD = rf" (?!{_VERB})[\w-]+"
+_SINGULAR = r"(?:news|gas|lens|physics|politics)\b"
+_PLURAL = rf" (?!{_VERB}|{_SINGULAR})(?:[\w-]*[^\Wsui]s|people|children|men|women)(?: of [\w-]+)?"
+_ASKS_IN_PLURAL = re.compile(
+    rf"\b(?:which|what)(?:{_WORD}){{0,2}}?{_PLURAL} {_VERB}|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)"
+    r"|\bwho (?:else|came|attended|joined|participated)\b",
+    re.IGNORECASE,
+)
+"""A question for several: "which books have", "what are my", "who came to"."""
 
 
 def asks_for_all(query: str) -> bool:
     """Return whether a question asks for a list, a count, an order or a summary."""
-    return _ASKS_FOR_ALL.search(query) is not None
+    return _NAMES_ALL.search(query) is not None or _ASKS_IN_PLURAL.search(query) is not None
 
 
 def plan_search(query: str, options: TopicOptions) -> TopicOptions:

@@ -65,14 +65,14 @@ class PieceEvidence(NamedTuple):
     spoken: Mask
     """The pieces that were said by somebody whom the question asks about."""
     nearness: Floats
-    """How near to the dates of the question each piece was said, from 0 to 1."""
+    """The nearness of each piece to the dates of the question, from 0 to 1."""
     opposite: Mask
     """The pieces that say the opposite of what is asked for."""
 
 
 def measure_evidence(index: PassageIndex, query: PassageQuery, there: Mask) -> PieceEvidence:
     """Return the evidence for the pieces of a space one by one, to explain the scores of `rank_pieces`."""
-    question, known = query.question, _mask_known(index, query.instant, there)
+    question, known = query.question, mask_known(index, query.instant, there)
     passing = known if query.trust is None else known & _mask_trusted(index, query.trust)
     asked = [index.speakers[name] for name in question.speakers or () if name in index.speakers]
     return PieceEvidence(
@@ -91,7 +91,7 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
 
     there: the pieces that the space has.
     """
-    known = _mask_known(index, query.instant, there)
+    known = mask_known(index, query.instant, there)
     passing = known if query.trust is None else known & _mask_trusted(index, query.trust)
     count = int(np.count_nonzero(known))
     curve = PASSAGES.by_words if query.vector is None else PASSAGES.by_meaning
@@ -128,7 +128,7 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
     return RankedPieces(best[0], best[5])
 
 
-def _mask_known(index: PassageIndex, instant: int | None, there: Mask) -> Mask:
+def mask_known(index: PassageIndex, instant: int | None, there: Mask) -> Mask:
     """Return the pieces that were said, and not replaced by another answer, as of an instant."""
     if instant is None:
         known: Mask = there & index.derive("unreplaced", lambda: index.replaced_at.values == FOREVER)
