@@ -19,8 +19,9 @@ from longmind.recall.index.passage_index import PassageIndex, PieceSpan
 from longmind.recall.passage_explanations import explain_pieces
 from longmind.recall.passage_indexes import PassageIndexes, Quote
 from longmind.recall.question import Question, understand_question
-from longmind.recall.ranking.passages import PassageQuery, rank_pieces
+from longmind.recall.ranking.passages import PassageQuery, mask_known, rank_pieces
 from longmind.recall.request import Filters, RecallRequest, TopicOptions
+from longmind.recall.reranked_results import Surroundings
 from longmind.scope import Scope
 from longmind.store.tables.passages import PassageState
 
@@ -39,20 +40,21 @@ class AskedOfAtoms(NamedTuple):
 
 
 class FoundMessage(NamedTuple):
-    """A message that was found: the score of its best piece, the pieces to quote in their order, and the first row."""
+    """A message that was found: the score of its best piece, and the pieces to quote in their order."""
 
     score: float
     pieces: tuple[PieceSpan, ...]
-    row: int
+    first_row: int
+    last_row: int
     explanation: Explanation | None = None
 
 
 class FoundPassages(NamedTuple):
-    """Passages, best first, and what was said before them."""
+    """Passages, best first, and what was said around them."""
 
     passages: list[Passage]
-    before: Mapping[str, str] = {}
-    """By message id, the end of the message before it; only with high effort."""
+    around: Mapping[str, Surroundings] = {}
+    """By message id, what stands beside it in the conversation; only with high effort."""
 
 
 NOTHING_FOUND = FoundPassages([])
@@ -101,8 +103,8 @@ class PassageFinder:
             if index.model != model or not index.has_vectors:
                 query = query._replace(vector=None)
             found = _find_messages(index, query, namespaces, limit, options)
-            before = _find_before(index, found) if options.effort == "high" else {}
-        return self._quote(scope, found, before)
+            beside = _find_beside(index, query, namespaces, found) if options.effort == "high" else {}
+        return self._quote(scope, found, beside)
 
     def _understand(
         self, text: str, filters: Filters, model: str | None, speakers: Sequence[str], asked: AskedOfAtoms
@@ -125,19 +127,24 @@ class PassageFinder:
             _log.warning("messages are found by words alone: %s", error)
             return query
 
-    def _quote(self, scope: Scope, found: Mapping[int, FoundMessage], before: Mapping[int, PieceSpan]) -> FoundPassages:
+    def _quote(
+        self, scope: Scope, found: Mapping[int, FoundMessage], beside: Mapping[int, Sequence[PieceSpan | None]]
+    ) -> FoundPassages:
         """Return the messages that may still be quoted, in their order."""
         by_message: dict[int, list[Quote]] = {}
         for quote in self._passages.read_quotes(scope, [piece for each in found.values() for piece in each.pieces]):
             by_message.setdefault(quote.position, []).append(quote)
         passages = [_to_passage(found[position], parts) for position, parts in by_message.items()]
-        said = {quote.position: quote.text for quote in self._passages.read_quotes(scope, list(before.values()))}
-        texts = {
-            by_message[position][0].message_id: said[span.position]
-            for position, span in before.items()
-            if position in by_message and span.position in said
+        spans = [span for each in beside.values() for span in each if span is not None]
+        said = {PieceSpan(*quote[:3]): quote.text for quote in self._passages.read_quotes(scope, spans)}
+        around = {
+            by_message[position][0].message_id: Surroundings(
+                *["" if span is None else said.get(span, "") for span in each]
+            )
+            for position, each in beside.items()
+            if position in by_message
         }
-        return FoundPassages(passages, texts)
+        return FoundPassages(passages, around)
 
 
 def may_quote(filters: Filters) -> bool:
@@ -184,7 +191,7 @@ def _find_messages(
 def _to_found(score: float, parts: list[tuple[PieceSpan, int]]) -> FoundMessage:
     # The parts of one message, in the order of where they begin.
     parts.sort()
-    return FoundMessage(score, tuple([span for span, _ in parts]), parts[0][1])
+    return FoundMessage(score, tuple([span for span, _ in parts]), parts[0][1], parts[-1][1])
 
 
 def _to_passage(found: FoundMessage, parts: Sequence[Quote]) -> Passage:
@@ -209,10 +216,16 @@ def _to_passage(found: FoundMessage, parts: Sequence[Quote]) -> Passage:
     )
 
 
-def _find_before(index: PassageIndex, found: Mapping[int, FoundMessage]) -> dict[int, PieceSpan]:
-    """Return for each message, by its position, the end of the message before it in the conversation."""
-    previous = index.previous.values[[message.row for message in found.values()]]
-    linked = previous >= 0
-    spans = index.describe(previous[linked])
-    positions = [position for position, is_linked in zip(found, linked.tolist(), strict=True) if is_linked]
-    return dict(zip(positions, spans, strict=True))
+def _find_beside(
+    index: PassageIndex, query: PassageQuery, namespaces: frozenset[str], found: Mapping[int, FoundMessage]
+) -> dict[int, tuple[PieceSpan | None, PieceSpan | None]]:
+    """Return for each message, by its position, the pieces before and after it in the conversation, as far as known."""
+    known = mask_known(index, query.instant, index.mask_namespaces(namespaces))
+    columns = []
+    for links, ends in (
+        (index.previous.values, [message.first_row for message in found.values()]),
+        (index.next.values, [message.last_row for message in found.values()]),
+    ):
+        rows = links[ends].tolist()
+        columns.append([index.describe([row])[0] if row >= 0 and known[row] else None for row in rows])
+    return dict(zip(found, zip(*columns, strict=True), strict=True))

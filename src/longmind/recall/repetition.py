@@ -13,8 +13,8 @@ from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.models.atom import Atom
 from longmind.models.recall import WEAK_BELOW, Hit, Passage
 
-MOSTLY = 0.8
-"""The share of the content words of a text from which others say the same."""
+MOSTLY = 0.6
+"""The share of the content words of a text from which others count as saying the same."""
 _OF_READER = frozenset("user assistant says said asks asked".split())
 """Words by which a fact says who spoke."""
 _MOST_OF_RECORD = 2

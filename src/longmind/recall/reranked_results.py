@@ -9,34 +9,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from longmind.models.recall import WEAK_BELOW, Hit, Passage
 from longmind.providers.reranker import CheckedReranker
 from longmind.recall.repetition import SaidOnce
 
-READ = 20
+READ = 30
 """The hits and passages, best first, that the reranker reads."""
-_WEIGHT = 0.3
+_WEIGHT = 0.25
 """The weight of its log odds among those of the first ranking."""
-_WORDS_BEFORE = 30
-"""Words of the message before that it reads with a passage: an answer often makes sense only after its question."""
-_CHARACTERS = 700
+_WORDS_BESIDE = 25
+"""Words of the message before, and of that after, which it reads with a passage: an answer often makes sense only after
+its question, and a question names what the answer is about."""
+_CHARACTERS = 900
 """Characters of a text that it reads; longer ones take too long."""
 _LEAST, _MOST = 1e-9, 1 - 1e-9
 _FARTHEST = 40.0
 _HALVINGS = 60
 
 
-def rerank_found(query: str, found: SaidOnce, before: Mapping[str, str], reranker: CheckedReranker) -> SaidOnce:
+class Surroundings(NamedTuple):
+    """What stands before and after a message in its conversation; empty where there is nothing, or nothing known."""
+
+    before: str
+    after: str
+
+
+_NOTHING_BESIDE = Surroundings("", "")
+
+
+def rerank_found(
+    query: str, found: SaidOnce, around: Mapping[str, Surroundings], reranker: CheckedReranker
+) -> SaidOnce:
     """Return hits and passages with new scores, each best first.
 
-    before: by message id, the text of the message before it in the conversation.
+    around: what stands beside the messages of passages, by message id.
     """
     merged: list[Hit | Passage] = sorted([*found.hits, *found.passages], key=lambda each: -each.score)
     read, rest = merged[:READ], merged[READ:]
     if len(read) < 2:
         return found
-    opinions = reranker.score(query, [_put_into_context(each, before) for each in read])
+    opinions = reranker.score(query, [_put_into_context(each, around) for each in read])
     odds = [_to_odds(each.score) + _WEIGHT * own for each, own in zip(read, opinions, strict=True)]
     shift = _find_shift(odds, sum(each.score for each in read))
     scored = [
@@ -50,11 +64,12 @@ def rerank_found(query: str, found: SaidOnce, before: Mapping[str, str], reranke
     )
 
 
-def _put_into_context(found: Hit | Passage, before: Mapping[str, str]) -> str:
+def _put_into_context(found: Hit | Passage, around: Mapping[str, Surroundings]) -> str:
     if isinstance(found, Hit):
         return found.atom.text[:_CHARACTERS]
-    words = before.get(found.messages[0].id, "").split()[-_WORDS_BEFORE:]
-    return " ".join([*words, found.text])[:_CHARACTERS]
+    beside = around.get(found.messages[0].id, _NOTHING_BESIDE)
+    before, after = beside.before.split()[-_WORDS_BESIDE:], beside.after.split()[:_WORDS_BESIDE]
+    return " ".join([*before, found.text, *after])[:_CHARACTERS]
 
 
 def _to_odds(score: float) -> float:

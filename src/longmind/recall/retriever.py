@@ -172,7 +172,7 @@ class AtomRetriever:
         said = say_once(hits, found.passages, options.limit) if found.passages else SaidOnce(hits, [])
         if options.effort == "normal" or self._careful_reranking is None:
             return said
-        return rerank_found(request.query or "", said, found.before, self._careful_reranking)
+        return rerank_found(request.query or "", said, found.around, self._careful_reranking)
 
     def _rerank(self, scope: Scope, space_id: str, query: AtomQuery, request: RecallRequest) -> RerankScores:
         """Return the scores of a reranker for the best hits. The index is not locked while the reranker reads them."""
