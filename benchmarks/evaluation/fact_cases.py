@@ -136,9 +136,11 @@ class _FactSpace:
         # A speaker who is not known is neutral.
         neutral = 0.5 if weights else 0.0
         worth = [neutral if speaker is None else weights.get(speaker, 0.0) for speaker in self._said_by]
+        words = index.word_scores(asked.terms, there) if asked.terms else np.zeros(index.atoms)
         columns = {
             "likeness": measure_likeness(index, asked, self._embedder, there),
-            "words": index.word_scores(asked.terms, there) if asked.terms else np.zeros(index.atoms),
+            "words": words,
+            "words alone": words,
             "statement": np.log1p(index.statements.values.astype(np.float64)),
             "speaker": np.array(worth),
             "date": measure_nearness(self._valid_from, asked.dates),

@@ -32,8 +32,8 @@ from longmind.recall.ranking.atoms import USUAL_ATOMS, measure_nearness
 FULL, FOREIGN, ADVERSARIAL = "full", "foreign", "adversarial"
 SIZES = (2, 5, 12, 40)
 """The numbers of memories of small spaces."""
-KINDS = ("likeness", "words", "statement", "speaker", "date", "opposite")
-"""The kinds of evidence, in the order of the columns."""
+KINDS = ("likeness", "words", "statement", "speaker", "date", "opposite", "words alone")
+"""The kinds of evidence, in the order of the columns; the last stands for `words` where there are no vectors."""
 _SEED = 20_240_229
 
 Mask = NDArray[np.bool_]
@@ -102,16 +102,16 @@ def measure_evidence(
     index: PassageIndex, question: UnderstoodQuestion, embedder: CachingEmbedder, there: Mask
 ) -> NDArray[np.float32]:
     """Return the evidence of each kind for the pieces of a part of a history."""
-    count = int(np.count_nonzero(there))
     speakers = question.speakers or {}
     worth = np.array([speakers.get(name, 0.0) for name in index.speakers])
     columns = {
         "likeness": measure_likeness(index, question, embedder, there),
-        "words": passages._score_words(index, question, there, count),
+        "words": passages.score_words(index, question, there, passages.SHARES),
         "statement": np.log1p(index.statements.values.astype(np.float64)),
         "speaker": worth[index.speaker.values],
         "date": measure_nearness(index.said_at.values, question.dates),
         "opposite": index.mask_holding(question.opposed),
+        "words alone": passages.score_words(index, question, there, passages.SHARES_ALONE),
     }
     return join_evidence(columns, there)
 

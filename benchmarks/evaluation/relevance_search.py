@@ -78,10 +78,11 @@ def total_memories(case: Case, weights: Weights, *, by_meaning: bool = True) -> 
     by_meaning: pass False for a space without vectors, where a memory without words of the question is not found.
     """
     chosen = weights.of_question if case.question.is_plain else weights.of_message
-    line = np.array([float(by_meaning), *chosen], np.float32)
-    totals = (case.evidence @ line).astype(np.float64)
+    words, *others = chosen
+    line = [1.0, words, *others, 0.0] if by_meaning else [0.0, 0.0, *others, words]
+    totals = (case.evidence @ np.array(line, np.float32)).astype(np.float64)
     if not by_meaning:
-        totals[case.evidence[:, 1] <= 0] = -np.inf
+        totals[case.evidence[:, -1] <= 0] = -np.inf
     best: NDArray[np.float64] = np.maximum.reduceat(totals, case.starts)
     return best
 

@@ -22,7 +22,6 @@ from longmind.recall.index.segments import (
     AMOUNTS,
     LENGTH_SHARE,
     LONG_TEXT,
-    NEAR_WEIGHTS,
     USUAL_LENGTH,
     VectorsSegment,
     _code,
@@ -35,8 +34,10 @@ from longmind.recall.ranking.atoms import USUAL_ATOMS
 from longmind.recall.ranking.relevance import _FEWEST, PASSAGES
 from longmind.recall.search_plan import EXHAUSTIVE_BUDGET, asks_for_all
 
-SHARES = (NEAR_WEIGHTS[0], NEAR_WEIGHTS[2])
+SHARES = (0.5, 0.3)
 """What a word counts in the piece next to it, and in the one after that."""
+SHARES_ALONE = (0.3, 0.1)
+"""The same where words alone decide."""
 
 
 @dataclass
@@ -155,8 +156,8 @@ class Ledger:
 
     def _score(self, question: Question, known: Sequence[Piece]) -> list[tuple[Piece, float]]:
         """The logarithm of the odds that a piece is about the question, of each that has to do with it."""
-        weights, words = PASSAGES.weigh(question), self._words(question.terms, known)
-        standard = self._standardise(question, known)
+        weights, standard = PASSAGES.weigh(question), self._standardise(question, known)
+        words = self._words(question.terms, known, SHARES_ALONE if standard is None else SHARES)
         curve = PASSAGES.by_words if standard is None else PASSAGES.by_meaning
         level = curve.level + curve.by_count * math.log(max(len(known), _FEWEST))
         level += curve.speaker if question.speakers is not None else 0.0
@@ -175,13 +176,13 @@ class Ledger:
             found.append((piece, curve.slope * total + level))
         return found
 
-    def _words(self, terms: Sequence[int], known: Sequence[Piece]) -> list[float]:
+    def _words(self, terms: Sequence[int], known: Sequence[Piece], shares: tuple[float, float]) -> list[float]:
         """BM25 of windows, as a share of what a window would have that is full of every word of the question."""
         held = [_hold(piece) for piece in known]
         if not any(term in words for term in terms for words in held):
             return [0.0] * len(known)
         need = [min(1.0, LONG_TEXT / max(len(words), 1)) for words in held]
-        around = self._list_neighbours(known)
+        around = self._list_neighbours(known, shares)
         rarity = {}
         for term in terms:
             holders = sum(term in words for words in held)
@@ -197,7 +198,7 @@ class Ledger:
             scores.append(score)
         return scores
 
-    def _list_neighbours(self, known: Sequence[Piece]) -> list[list[tuple[int, float]]]:
+    def _list_neighbours(self, known: Sequence[Piece], shares: tuple[float, float]) -> list[list[tuple[int, float]]]:
         """Of each piece those around it in the conversation, as far as they are known, and what their words count.
 
         Answers that another one replaced by now are never among them.
@@ -210,7 +211,7 @@ class Ledger:
                 row = conversations.setdefault(message.conversation_id, [])
                 row += [(id(message), begins) for begins, _ in split_message(message.text)]
         for row in conversations.values():
-            for distance, share in enumerate(SHARES, 1):
+            for distance, share in enumerate(shares, 1):
                 for one, other in zip(row, row[distance:], strict=False):
                     if one in place_of and other in place_of:
                         around[place_of[one]].append((place_of[other], share))

@@ -25,8 +25,10 @@ from longmind.recall.ranking.atoms import USUAL_ATOMS, measure_nearness
 from longmind.recall.ranking.relevance import PASSAGES, make_scale
 
 _AMOUNTS = np.tile(AMOUNTS, 2).astype(np.float64)
-_SHARES = (NEAR_WEIGHTS[0], NEAR_WEIGHTS[2])
+SHARES = (NEAR_WEIGHTS[0], NEAR_WEIGHTS[2])
 """The share of the words of the messages next to one, and of those beyond them."""
+SHARES_ALONE = (0.3, 0.1)
+"""The same where words alone decide: then nothing else shows that "Thank you." is not about what was said before it."""
 _UNWEIGHED = Weights(np.zeros(1), np.ones(2), 1.0, 0.0, 1.0)
 """Messages have no kind and no importance."""
 
@@ -78,7 +80,7 @@ def measure_evidence(index: PassageIndex, query: PassageQuery, there: Mask) -> P
     return PieceEvidence(
         passing,
         None if query.vector is None else index.similarity(query.vector),
-        _score_words(index, question, known, int(np.count_nonzero(known))),
+        score_words(index, question, known, _choose_shares(query)),
         index.mask_holding(question.terms),
         np.isin(index.speaker.values, asked),
         measure_nearness(index.said_at.values, question.dates),
@@ -96,7 +98,7 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
     count = int(np.count_nonzero(known))
     curve = PASSAGES.by_words if query.vector is None else PASSAGES.by_meaning
     scale = make_scale(query.question, PASSAGES.weigh(query.question), curve, count)
-    rest = _score_words(index, query.question, known, count)
+    rest = score_words(index, query.question, known, _choose_shares(query))
     if query.vector is None:
         passing = passing & (rest > 0)
     rest *= scale.words_weight
@@ -142,15 +144,21 @@ def _mask_trusted(index: PassageIndex, trust: tuple[Trust, ...]) -> Mask:
     return mask
 
 
-def _score_words(index: PassageIndex, question: Question, known: Mask, count: int) -> Floats:
+def _choose_shares(query: PassageQuery) -> tuple[float, float]:
+    return SHARES_ALONE if query.vector is None else SHARES
+
+
+def score_words(index: PassageIndex, question: Question, known: Mask, shares: tuple[float, float]) -> Floats:
+    """Return the part of the words of a question that each piece has, by itself and from the messages around it."""
     scores = np.zeros(index.atoms)
     if question.terms:
+        count = int(np.count_nonzero(known))
         need = index.derive("need", lambda: _measure_need(index))
         links = index.previous.values, index.next.values
         postings = index.searched[0]
         try:
             kernel.loops.window_scores(
-                postings, question.terms, _AMOUNTS, *links, need, SATURATION, _SHARES, known, count, scores
+                postings, question.terms, _AMOUNTS, *links, need, SATURATION, shares, known, count, scores
             )
         except ValueError as error:
             raise damage_error() from error

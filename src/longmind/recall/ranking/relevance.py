@@ -69,7 +69,7 @@ PASSAGES = Relevance(
     question=EvidenceWeights(words=3.0, statement=0.15, speaker=3.2, date=2.6),
     message=EvidenceWeights(words=1.0, statement=0.0, speaker=3.2, date=2.6),
     by_meaning=Curve(slope=0.94, level=-2.98, by_count=-0.56, speaker=-2.67, date=-1.42),
-    by_words=Curve(slope=1.2, level=-1.48, by_count=-0.46, speaker=-4.26, date=-2.32),
+    by_words=Curve(slope=1.37, level=-1.42, by_count=-0.48, speaker=-4.9, date=-2.77),
 )
 BY_SHARED_WORDS = Curve(slope=10.0, level=-4.0, by_count=0.0)
 """The curve for the share of common words, where the host has chosen no embedder."""
