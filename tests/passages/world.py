@@ -9,12 +9,12 @@ from typing import Any
 
 import longmind
 from longmind.clock import to_iso, to_micros
-from longmind.language.words import STOP_WORDS, stem_of, words_of
+from longmind.language.words import READER_WORDS, STOP_WORDS, stem_of, words_of
 from longmind.models.content import extract_text
 from longmind.models.message import Message
 from longmind.models.recall import WEAK_BELOW, Hit, Passage, Recall
 from longmind.providers.embedder import Embedder
-from longmind.recall.repetition import _OF_READER, MOSTLY
+from longmind.recall.repetition import MOSTLY
 from tests.clock import SettableClock
 from tests.passages.reference import Asked, Expected, Ledger, Said
 
@@ -212,7 +212,7 @@ def is_told(expected: Expected, hits: Sequence[Hit]) -> bool:
 
 
 def _content(text: str) -> set[str]:
-    return {stem_of(word) for word in words_of(text) if word not in STOP_WORDS and word not in _OF_READER}
+    return {stem_of(word) for word in words_of(text) if word not in STOP_WORDS and word not in READER_WORDS}
 
 
 def is_same(found: Sequence[Passage], expected: Sequence[Expected]) -> bool:

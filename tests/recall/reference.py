@@ -168,7 +168,7 @@ class Reference:
         mentioned = self._mentioned(query, asked)
         by_words = self.embedder is None
         names = () if by_words else self._list_names(mentioned, asked)
-        question = understand_question(query, speakers, as_of(asked, now), names, by_words=by_words)
+        question = understand_question(query, speakers, as_of(asked, now), names, by_words=by_words, of_facts=True)
         compare = self._by_shared_words if by_words else self._by_evidence
         about = compare(query, question, there)
         found = []
@@ -199,12 +199,14 @@ class Reference:
 
         CONFORMANCE R-D: the words in common, against the geometric mean of their numbers; half for those around.
         """
-        asked = set(terms_of(query))
+        asked, telling = set(terms_of(query)), set(question.terms)
         overlap = {}
         for atom in there:
             own = set(terms_of(atom.text))
             around = {term for text in atom.around for term in terms_of(text)} - own
             common = len(asked & own) + 0.5 * len(asked & around)
+            if telling.isdisjoint(own | around):
+                common = 0.0
             overlap[atom.id] = min(common / math.sqrt(max(len(asked) * len(own), 1)), 1.0)
         return {
             atom_id: bend(BY_SHARED_WORDS, question, share, len(there))

@@ -88,3 +88,21 @@ def test_what_somebody_does_not_eat_is_found_by_the_word_for_it(by_meaning: Memo
         assert texts_of(found)[0] == NO_MEAT
         assert found.hits[0].score > 0.05
         assert all(hit.score < LITTLE for hit in found.hits[1:])
+
+
+@pytest.mark.parametrize("embedder", ["none", "auto"])
+def test_by_words_the_word_user_alone_makes_nothing_relevant(
+    database_url: str, embedder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an embedder, whether the host wants none or the built-in one is not installed."""
+    monkeypatch.setenv("LONGMIND_MODELS_FOLDER", str(tmp_path))
+    with longmind.open(database_url, embedder=embedder) as engine:
+        memory = memory_of(engine)
+        space_id = remember(memory)
+        assert texts_of(memory.recall_by_topic(space_id, "is the user vegetarian?")) == []
+        assert texts_of(memory.recall_by_topic(space_id, "what does the user not eat")) == [NO_MEAT]
+        assert texts_of(memory.recall_by_topic(space_id, "What has the assistant said about the user's dog?")) == [
+            OTHERS[0]
+        ]
+        # Where nothing else is asked for it counts.
+        assert len(memory.recall_by_topic(space_id, "user").hits) == 5

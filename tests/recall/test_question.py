@@ -143,3 +143,21 @@ def test_words_that_ask_for_a_number_are_not_looked_for() -> None:
     assert list(understand_question("how many days did I hike?", [], NOW).terms) == terms_of("hike")
     assert list(understand_question("how many days?", [], NOW).terms) == terms_of("how many days?")
     assert understand_question("tea tea TEA", [], NOW).terms == tuple(terms_of("tea"))
+
+
+@pytest.mark.parametrize(
+    ("question", "content"),
+    [
+        ("Is the user vegetarian?", "vegetarian"),
+        ("What has the assistant said about tea?", "tea"),
+        ("Which users asked for tea?", "users tea"),
+        ("Who is the user?", "user"),
+        ("How many days did the user hike?", "hike"),
+        ("How many users?", "users"),
+        ("Who?", "Who?"),
+    ],
+)
+def test_words_that_nearly_every_fact_has_count_only_where_nothing_else_is_left(question: str, content: str) -> None:
+    asked = understand_question(question, [], NOW, of_facts=True)
+    assert sorted(asked.terms) == sorted(terms_of(content))
+    assert set(asked.of_reader) == set(understand_question(question, [], NOW).terms) - set(asked.terms)

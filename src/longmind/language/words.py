@@ -63,6 +63,8 @@ STOP_WORDS = frozenset(
     "than that the their theirs them then there these they this those to too us was we were what when where which "
     "while who whom whose why will with would you your yours".split()
 )
+READER_WORDS = frozenset("user assistant says said asks asked".split())
+"""Words by which a fact says who spoke. Nearly every fact may have them, and they say nothing of what it is about."""
 
 
 def words_of(text: str) -> list[str]:

@@ -88,7 +88,7 @@ class QueryBuilder:
     def build_for_texts(self, query: str, now: int) -> AtomQuery:
         """Return a query for texts that this engine has indexed in memory alone, such as the lines of blocks."""
         embedding = self._embedding
-        question = understand_question(query, (), now, by_words=embedding is None)
+        question = understand_question(query, (), now, by_words=embedding is None, of_facts=True)
         if embedding is None:
             return AtomQuery(question, None, None, None, False, self._overlap_only, {})
         return AtomQuery(
@@ -102,7 +102,7 @@ class QueryBuilder:
         # The share of common words is that of the question's own.
         names = () if self._overlap_only else state.names
         question = understand_question(
-            query, state.speakers, filters.as_of, names, by_words=self._embedding is None
+            query, state.speakers, filters.as_of, names, by_words=self._embedding is None, of_facts=True
         )._replace(names=state.names)
         embedding, vector, usual, by_meaning = self._embedding, None, None, False
         if embedding is not None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from longmind.clock import Micros
 from longmind.language.calendar import day_of
 from longmind.language.dates import DateSpan, find_dates, may_ask_for_dates
-from longmind.language.words import STOP_WORDS, terms_among, terms_of, terms_of_characters, words_of
+from longmind.language.words import READER_WORDS, STOP_WORDS, terms_among, terms_of, terms_of_characters, words_of
 
 _FIRST_PERSON = frozenset(("i", "me", "my", "mine", "myself"))
 _ABOUT_ANSWERS = re.compile(
@@ -68,16 +68,25 @@ class Question(NamedTuple):
     says less in its words and more in its meaning, and "I" in it does not ask for what the user has said."""
     names: tuple[str, ...] = ()
     """The names, all of them, of the entities that it names."""
+    of_reader: tuple[int, ...] = ()
+    """Its words by which facts say who spoke: a fact that shares nothing else has nothing to do with it."""
 
 
 def understand_question(
-    query: str, speakers: Collection[str], now: Micros, names: tuple[str, ...] = (), *, by_words: bool = False
+    query: str,
+    speakers: Collection[str],
+    now: Micros,
+    names: tuple[str, ...] = (),
+    *,
+    by_words: bool = False,
+    of_facts: bool = False,
 ) -> Question:
     """Return the parts of a question, given the speakers of the space.
 
     now: the instant from which "last week" counts.
     names: all names of the entities that the question names.
     by_words: no embedder is used, so every word counts. With one, "how many days" asks for a number and not for days.
+    of_facts: facts are searched. Most of them name the user, so sharing "user" alone means nothing.
     """
     known = _map_words_to_speakers(tuple(speakers))
     words = words_of(query)
@@ -88,7 +97,12 @@ def understand_question(
         named += [(len(words), known[word]) for name in names for word in words_of(name) if word in known]
     asked, replaced = _HOW_MUCH.subn(" ", query) if "how" in words and not by_words else (query, 0)
     remaining = words_of(asked) if replaced else words
-    terms = terms_among(words if STOP_WORDS.issuperset(remaining) else remaining)
+    remaining = words if STOP_WORDS.issuperset(remaining) else remaining
+    of_reader = [word for word in remaining if word in READER_WORDS] if of_facts else []
+    if of_reader:
+        content = [word for word in remaining if word not in READER_WORDS]
+        remaining, of_reader = (remaining, []) if STOP_WORDS.issuperset(content) else (content, of_reader)
+    terms = terms_among(remaining)
     if not query.isascii():
         terms += terms_of_characters(query)
     for name in names:
@@ -101,6 +115,7 @@ def understand_question(
         opposed=_find_opposed(words) if is_plain else (),
         is_plain=is_plain,
         names=names,
+        of_reader=tuple(dict.fromkeys(terms_among(of_reader))),
     )
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from longmind.language.words import STOP_WORDS, stem_of, words_of
+from longmind.language.words import READER_WORDS, STOP_WORDS, stem_of, words_of
 from longmind.models.atom import Atom
 from longmind.models.recall import WEAK_BELOW, Hit, Passage
 
 MOSTLY = 0.6
 """The share of the content words of a text from which others count as saying the same."""
-_OF_READER = frozenset("user assistant says said asks asked".split())
-"""Words by which a fact says who spoke."""
 _MOST_OF_RECORD = 2
 """The highest importance of an atom that only records what was said."""
 
@@ -65,7 +63,7 @@ def is_record(atom: Atom) -> bool:
 def list_content_words(texts: Iterable[str]) -> frozenset[str]:
     """Return the stems of the content words of some texts together."""
     words = {word for text in texts for word in words_of(text)}
-    return frozenset(stem_of(word) for word in words if word not in STOP_WORDS and word not in _OF_READER)
+    return frozenset(stem_of(word) for word in words if word not in STOP_WORDS and word not in READER_WORDS)
 
 
 def repeats_words(text: str, others: Iterable[str]) -> bool:

@@ -211,16 +211,24 @@ class TextIndex:
         """Return the number of texts that are not deleted."""
         return int(np.count_nonzero(self.present.values))
 
-    def overlap(self, terms: Sequence[int], around: float = 0.0) -> NDArray[np.float64]:
+    def overlap(self, terms: Sequence[int], around: float = 0.0, of_reader: Sequence[int] = ()) -> NDArray[np.float64]:
         """Return the distinct words that each text shares with a query, over the geometric mean of their numbers.
 
         around: the share that a word counts if only the texts around hold it. The result is at most 1.
+        of_reader: further words of the query, which count only in texts that share any of the others.
         """
+        common = self._count_common(terms, around)
+        if of_reader:
+            common += np.where(common > 0, self._count_common(of_reader, around), 0.0)
+        asked = len(terms) + len(of_reader)
+        common /= np.sqrt(np.maximum(asked * self._own_terms.values.astype(np.float64), 1.0))
+        return np.minimum(common, 1.0, out=common)
+
+    def _count_common(self, terms: Sequence[int], around: float) -> NDArray[np.float64]:
         common = np.zeros(self.atoms)
         for _, places, codes, _ in find_pieces(self._postings.arrays(), terms):
             common[places] += np.where(codes >= OWN, 1.0, around)
-        common /= np.sqrt(np.maximum(len(terms) * self._own_terms.values.astype(np.float64), 1.0))
-        return np.minimum(common, 1.0, out=common)
+        return common
 
     def mask_holding(self, terms: Sequence[int]) -> Mask:
         """Return which texts hold one of some words themselves."""

@@ -124,7 +124,7 @@ def measure_matches(index: SpaceIndex, query: AtomQuery, reranked: Mapping[int, 
         dense, roughly = index.similarity(query.vector), index.rough_similarity(query.vector)
     scale = _make_scale(index, query, known, has_vectors=roughly is not None)
     if query.overlap_only:
-        standing = index.overlap(terms, AROUND_SHARE)
+        standing = index.overlap(terms, AROUND_SHARE, query.question.of_reader)
         matches: Mask = standing > 0
         if reranked:
             standing[list(reranked)] += _weigh_reranking(reranked) / BY_SHARED_WORDS.slope
