@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -390,3 +391,20 @@ def run(tool: BoundTool, call: ToolUseBlock) -> ToolResultBlock:
         return ToolResultBlock(tool_use_id=call.id, content=tool.run(call.arguments), is_error=False)
     except longmind.LongmindError as error:
         return ToolResultBlock(tool_use_id=call.id, content=str(error), is_error=True)
+
+
+def test_a_tool_makes_the_usual_effort_where_the_model_for_more_is_missing(
+    database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with longmind.open(database_url, embedder=None, models_folder=str(tmp_path)) as engine:
+        memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
+        space = memory.create_memory_space()
+        memory.add_atoms(space.id, [fact("Ada likes green tea"), fact("Ben likes black tea")])
+        tool = bound(memory, TOPIC, space)
+        asked = {"query": "green tea"}
+        assert tool.run({**asked, "effort": "high"}) == tool.run(asked)
+        assert "longmind models pull minilm-l12" in caplog.text
+        # A caller who can do something about it is told what.
+        with pytest.raises(longmind.ModelMissing) as raised:
+            memory.recall_by_topic(space.id, "green tea", effort="high")
+        assert raised.value.hint == "Run: longmind models pull minilm-l12"

@@ -5,6 +5,7 @@ Descriptions here are read by models, so they say when to use a tool and what to
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from datetime import UTC, date, datetime, time
 from functools import cache
@@ -13,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from longmind.clock import to_micros
-from longmind.errors import InvalidInput
+from longmind.errors import ExtensionMissing, InvalidInput, ModelMissing
 from longmind.memory.recall import Recalls
 from longmind.memory.recall_tool_schema import ToolType
 from longmind.memory.validation import LIST_LIMIT
@@ -29,6 +30,7 @@ Score = Annotated[float, Field(ge=0, le=1)]
 # A model that fills in every field writes an empty list for no filter, so it counts as none.
 _CATEGORIES = "Only facts of these categories, by their names. Leave it out unless you know the names."
 _MIN_SCORE = "Only results that are relevant with at least this probability, from 0 to 1. Mostly left out."
+_log = logging.getLogger("longmind.memory")
 _DATE = "as an ISO 8601 date or instant, like 2026-03-01 or 2026-03-01T09:30:00Z."
 
 
@@ -69,6 +71,16 @@ class TopicArguments(ToolArguments):
     effort: Effort = Field(default="normal", description="high searches longer for better results.")
 
     def recall(self, recalls: Recalls, space_id: str) -> Recall:
+        try:
+            return self._recall(recalls, space_id, self.effort)
+        except (ModelMissing, ExtensionMissing) as error:
+            if self.effort == "normal":
+                raise
+            # The model that chose the effort can do nothing about it, but its host can.
+            _log.warning("an agent asked for effort=high and got the normal one: %s %s", error, error.hint)
+            return self._recall(recalls, space_id, "normal")
+
+    def _recall(self, recalls: Recalls, space_id: str, effort: Effort) -> Recall:
         return recalls.recall_by_topic(
             space_id,
             self.query,
@@ -78,7 +90,7 @@ class TopicArguments(ToolArguments):
             valid_at=_validate_instant_text("valid_at", self.valid_at),
             min_score=self.min_score,
             exhaustive=self.exhaustive,
-            effort=self.effort,
+            effort=effort,
         )
 
 
