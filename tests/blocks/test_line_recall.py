@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 import longmind
 from longmind.blocks import Blocks
+from longmind.models.recall import WEAK_BELOW
 from tests.embedder import WordsEmbedder
 
 LINES = [
@@ -146,3 +148,27 @@ def test_any_text_can_be_asked_and_any_line_be_there(ctx: longmind.Context) -> N
     assert found(ctx.blocks, "漢字", limit=1) == ["漢字を書く"]
     for query in ("🧠", "'\"*()", "...", "a OR NOT b"):
         assert len(ctx.blocks.recall(query)) <= 5
+
+
+class AngleEmbedder:
+    """Every line says how alike it is to any question, in hundredths."""
+
+    model = "test:angles"
+    dimension = 2
+    usual_similarity = (0.4, 0.1)
+
+    def embed_texts(self, texts: Sequence[str]) -> list[list[float]]:
+        likeness = [int(text) / 100 for text in texts]
+        return [[each, math.sqrt(1 - each**2)] for each in likeness]
+
+    def embed_query(self, query: str) -> list[float]:
+        return [1.0, 0.0]
+
+
+def test_a_line_that_shares_no_word_is_found_unless_it_is_weak(database_url: str) -> None:
+    with longmind.open(database_url, embedder=AngleEmbedder()) as engine:
+        blocks = engine.context(tenant_id="acme", app_id="support", user_id="ada").blocks
+        blocks.update("archival", "\n".join(map(str, range(20, 100, 2))), None)
+        scores = [line.score for line in blocks.recall("Which film?", limit=100)]
+        assert WEAK_BELOW <= min(scores) < 0.2
+        assert len(scores) < 40

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from longmind.clock import Micros
 from longmind.models.block import Block, BlockLine, split_lines
+from longmind.models.recall import WEAK_BELOW
 from longmind.recall.index.segments import IndexedText, VectorsSegment, WordsSegment
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.ranking.atoms import AtomQuery, measure_matches
@@ -29,8 +30,6 @@ QUERY_LIMIT = 10_000
 """Characters of a query that are read."""
 _CACHED_INDEXES = 64
 _CACHED_VECTORS = 4_096
-_LEAST_ALIKE = 0.25
-"""The score below which a line that shares no word with the query is unrelated to it."""
 _MISSING_WEIGHT = 0.25
 """The weight of a word of the query that no line has."""
 
@@ -153,10 +152,11 @@ def _score_by_words(index: SpaceIndex, query: AtomQuery) -> tuple[Floats, Floats
 def _score_by_meaning(index: SpaceIndex, query: AtomQuery) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return scores by words and meaning, the sums of evidence that also rank atoms, and which lines match.
 
-    The score means what that of an atom means: the probability that the line is about the query.
+    The score means what that of an atom means: the probability that the line is about the query. A line matches if it
+    shares a word with the query, or is not weak.
     """
     evidence = measure_matches(index, query)
     # The logistic function in a form that cannot overflow. Its middle grows with the number of lines, so that the best
     # of a few can score high, though the best of thousands has to stand out more.
     scores = 0.5 + 0.5 * np.tanh((evidence.standing - evidence.scale.middle) / evidence.scale.spread / 2)
-    return scores, evidence.standing, (evidence.lexical > 0) | (scores >= _LEAST_ALIKE)
+    return scores, evidence.standing, (evidence.lexical > 0) | (scores >= WEAK_BELOW)
