@@ -66,7 +66,7 @@ class Person:
 
     def tool_quotes(self, query: str = BY_WORDS) -> list[str]:
         """The passages that the tool of an agent shows."""
-        return [passage.text for passage in self.ctx.tools.memory_search(query).passages or ()]
+        return [passage.text for passage in self.ctx.tools.memory_search(query).passages]
 
     def prompt(self, query: str = BY_WORDS, space_id: str | None = None) -> str:
         """The memory part of a prompt in a conversation in which nothing was said yet."""

@@ -104,6 +104,12 @@ def test_a_result_has_its_fields_and_no_other(tools: Tools) -> None:
     }
 
 
+def test_where_nothing_is_quoted_there_are_no_passages(tools: Tools) -> None:
+    tools.memory_store("fact", "Uses macOS.")
+    assert tools.memory_search("macOS").passages == []
+    assert "passages" not in tools.invoke("memory_search", {"query": "macOS"})
+
+
 @pytest.mark.conforms("B2.4", "R-F", "T13")
 @pytest.mark.parametrize("embedder", [None, WordsEmbedder()], ids=["words", "vectors"])
 def test_relevance_is_between_0_and_1_and_falls_with_the_rank(database_url: str, embedder: Any) -> None:

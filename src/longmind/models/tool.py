@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from longmind.models.message import Role
 from longmind.models.value import Value
@@ -86,8 +86,8 @@ class FoundEntries(ToolValue):
     """The answer of memory_search."""
 
     results: list[FoundEntry]
-    passages: list[FoundPassage] | None = None
-    """Quotes from conversations that lead to the group's space, best first; None if there are none."""
+    passages: list[FoundPassage] = Field(default_factory=list)
+    """Quotes from conversations that lead to the group's space, best first; left out of JSON if there are none."""
     notice: str | None = None
     """A note on how a model should treat the behavioural entries among them."""
     provenance: dict[str, Provenance] | None = None
