@@ -107,3 +107,20 @@ def test_what_a_tool_has_answered_is_quoted_as_from_a_tool(ada: Person) -> None:
     assert (passage.text, passage.messages[0].role) == (SECRET, "tool")
     assert ada.quotes(trust=["user"])[:1] != [SECRET]
     assert SECRET in ada.quotes(trust=["tool"])
+
+
+def test_a_filter_by_what_only_facts_have_leaves_quotes_out(ada: Person) -> None:
+    ada.say(SECRET)
+    entity = ada.ctx.memory.create_entity(ada.space_id, "OBJECT", "automobile")
+    assert ada.quotes(status="ACTIVE") == ada.quotes(status=None) == [SECRET]
+    filters: tuple[dict[str, Any], ...] = (
+        {"entity": entity.id},
+        {"entity": "automobile"},
+        {"category_names": ["notes"]},
+        {"kinds": ["FACT"]},
+        {"tags": ["a"]},
+        {"min_importance": 1},
+        {"status": "ARCHIVED"},
+    )
+    for only in filters:
+        assert ada.quotes(**only) == []

@@ -124,8 +124,8 @@ class AsyncMemory:
         effort: `high` may spend up to half a second on better results.
         exhaustive: collect everything relevant, even beyond the limit, for lists and counts; by default where the
         question asks for all.
-        passages: False leaves quotes out. They have no category, kind, tag, importance or status, so a filter by one
-        of these leaves them out too.
+        passages: False leaves quotes out. They have no entity, category, kind, tag or importance, so a filter by one
+        of these leaves them out too, like the status `ARCHIVED`.
         explain: return the factors of each score too."""
     async def why_not(self, atom_id: AtomId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
         """Explain why `recall_by_topic` with the same arguments does not find an atom.

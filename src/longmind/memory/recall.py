@@ -60,8 +60,8 @@ class Recalls(MemoryBase):
         effort: `high` may spend up to half a second on better results.
         exhaustive: collect everything relevant, even beyond the limit, for lists and counts; by default where the
         question asks for all.
-        passages: False leaves quotes out. They have no category, kind, tag, importance or status, so a filter by one
-        of these leaves them out too.
+        passages: False leaves quotes out. They have no entity, category, kind, tag or importance, so a filter by one
+        of these leaves them out too, like the status `ARCHIVED`.
         explain: return the factors of each score too.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
