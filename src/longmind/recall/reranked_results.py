@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from longmind.models.recall import WEAK_BELOW, Hit, Passage
 from longmind.providers.reranker import CheckedReranker
-from longmind.recall.repetition import SaidOnce
 
 READ = 30
-"""The hits and passages, best first, that the reranker reads."""
+"""The texts that the reranker reads, for the best hits and passages."""
 _WEIGHT = 0.25
 """The weight of its log odds among those of the first ranking."""
 _WORDS_BESIDE = 25
@@ -40,28 +39,59 @@ _NOTHING_BESIDE = Surroundings("", "")
 
 
 def rerank_found(
-    query: str, found: SaidOnce, around: Mapping[str, Surroundings], reranker: CheckedReranker
-) -> SaidOnce:
+    query: str,
+    hits: Sequence[Hit],
+    passages: Sequence[Passage],
+    around: Mapping[str, Surroundings],
+    reranker: CheckedReranker,
+) -> tuple[list[Hit], list[Passage]]:
     """Return hits and passages with new scores, each best first.
+
+    For a fact whose message was found too, the reranker reads the message: it says more.
 
     around: what stands beside the messages of passages, by message id.
     """
-    merged: list[Hit | Passage] = sorted([*found.hits, *found.passages], key=lambda each: -each.score)
-    read, rest = merged[:READ], merged[READ:]
-    if len(read) < 2:
-        return found
-    opinions = reranker.score(query, [_put_into_context(each, around) for each in read])
-    odds = [_to_odds(each.score) + _WEIGHT * own for each, own in zip(read, opinions, strict=True)]
+    merged: list[Hit | Passage] = sorted([*hits, *passages], key=lambda each: -each.score)
+    texts, places = _choose_texts(merged, passages, around)
+    if len(texts) < 2:
+        return list(hits), list(passages)
+    opinions = reranker.score(query, texts)
+    read, rest = merged[: len(places)], merged[len(places) :]
+    odds = [_to_odds(each.score) + _WEIGHT * opinions[place] for each, place in zip(read, places, strict=True)]
     shift = _find_shift(odds, sum(each.score for each in read))
     scored = [
-        _change_score(each, _to_probability(own - shift), opinion)
-        for each, own, opinion in zip(read, odds, opinions, strict=True)
+        _change_score(each, _to_probability(own - shift), opinions[place])
+        for each, own, place in zip(read, odds, places, strict=True)
     ]
     # Sorting is stable: equal scores keep the order of the first ranking.
     ordered = sorted([*scored, *rest], key=lambda each: -each.score)
-    return SaidOnce(
-        [each for each in ordered if isinstance(each, Hit)], [each for each in ordered if isinstance(each, Passage)]
-    )
+    return [each for each in ordered if isinstance(each, Hit)], [each for each in ordered if isinstance(each, Passage)]
+
+
+def _choose_texts(
+    merged: Sequence[Hit | Passage], passages: Sequence[Passage], around: Mapping[str, Surroundings]
+) -> tuple[list[str], list[int]]:
+    """Return the texts to read, and for each of the first results the place of the text that is read for it."""
+    quote_of = {message.id: passage for passage in reversed(passages) for message in passage.messages}
+    place_of: dict[str, int] = {}
+    texts: list[str] = []
+    places = []
+    for each in merged:
+        read = _find_quote(each, quote_of) or each if isinstance(each, Hit) else each
+        key = read.atom.id if isinstance(read, Hit) else read.messages[0].id
+        if key not in place_of:
+            if len(texts) == READ:
+                break
+            place_of[key] = len(texts)
+            texts.append(_put_into_context(read, around))
+        places.append(place_of[key])
+    return texts, places
+
+
+def _find_quote(hit: Hit, quote_of: Mapping[str, Passage]) -> Passage | None:
+    """Return the best quote of the messages that a fact cites."""
+    quotes = [quote_of[id] for id in hit.atom.source_message_ids if id in quote_of]
+    return max(quotes, key=lambda quote: quote.score, default=None)
 
 
 def _put_into_context(found: Hit | Passage, around: Mapping[str, Surroundings]) -> str:

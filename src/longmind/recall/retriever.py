@@ -169,10 +169,10 @@ class AtomRetriever:
             asked = AskedOfAtoms(query.question, query.vector)
             most = options.limit + len(hits)
             found = self._passages.find(scope, space_id, request, options, seen, asked, most)
-        said = say_once(hits, found.passages, options.limit) if found.passages else SaidOnce(hits, [])
-        if options.effort == "normal" or self._careful_reranking is None:
-            return said
-        return rerank_found(request.query or "", said, found.around, self._careful_reranking)
+        passages = found.passages
+        if options.effort == "high" and self._careful_reranking is not None:
+            hits, passages = rerank_found(request.query or "", hits, passages, found.around, self._careful_reranking)
+        return say_once(hits, passages, options.limit) if passages else SaidOnce(hits, [])
 
     def _rerank(self, scope: Scope, space_id: str, query: AtomQuery, request: RecallRequest) -> RerankScores:
         """Return the scores of a reranker for the best hits. The index is not locked while the reranker reads them."""
