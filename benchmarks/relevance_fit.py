@@ -1,8 +1,9 @@
 """The fit of the constants of relevance: `./dev bench relevance-fit --data ../shared/bench`.
 
 Chooses the weights of evidence on all sets together, and fits the curves from a total to a probability: for passages on
-conversations, for facts on notes, on human-checked facts and on what the product learns by itself. Does the same without each set in turn, and prints what
-that set loses. The constants are those of `src/longmind/recall/ranking/relevance.py`.
+conversations, for facts on notes, on human-checked facts and on what the product learns by itself. Does the same
+without each set in turn, and prints what that set loses. The constants are those of
+`src/longmind/recall/ranking/relevance.py`.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class _FactSpace:
         """Return a question asked of some facts, or of all of them."""
         index = self._index
         there = np.ones(index.atoms, np.bool_) if among is None else np.isin(np.arange(index.atoms), among)
-        asked = understand_question(text, self._speakers, to_micros(at))
+        asked = understand_question(text, self._speakers, to_micros(at), of_facts=True)
         weights = asked.speakers or {}
         # A speaker who is not known is neutral.
         neutral = 0.5 if weights else 0.0
@@ -141,6 +141,7 @@ class _FactSpace:
             "likeness": measure_likeness(index, asked, self._embedder, there),
             "words": words,
             "words alone": words,
+            "borrowed": np.zeros(index.atoms),
             "statement": np.log1p(index.statements.values.astype(np.float64)),
             "speaker": np.array(worth),
             "date": measure_nearness(self._valid_from, asked.dates),

@@ -32,8 +32,8 @@ from longmind.recall.ranking.atoms import USUAL_ATOMS, measure_nearness
 FULL, FOREIGN, ADVERSARIAL = "full", "foreign", "adversarial"
 SIZES = (2, 5, 12, 40)
 """The numbers of memories of small spaces."""
-KINDS = ("likeness", "words", "statement", "speaker", "date", "opposite", "words alone")
-"""The kinds of evidence, in the order of the columns; the last stands for `words` where there are no vectors."""
+KINDS = ("likeness", "words", "statement", "speaker", "date", "opposite", "words alone", "borrowed")
+"""The kinds of evidence, in the order of the columns; the last two stand for `words` where there are no vectors."""
 _SEED = 20_240_229
 
 Mask = NDArray[np.bool_]
@@ -112,6 +112,7 @@ def measure_evidence(
         "date": measure_nearness(index.said_at.values, question.dates),
         "opposite": index.mask_holding(question.opposed),
         "words alone": passages.score_words(index, question, there, passages.SHARES_ALONE),
+        "borrowed": ~index.mask_holding(question.terms),
     }
     return join_evidence(columns, there)
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.evaluation.relevance_cases import FULL, Case
-from longmind.recall.ranking.relevance import EvidenceWeights
+from benchmarks.evaluation.relevance_cases import FULL, KINDS, Case
+from longmind.recall.ranking.relevance import BORROWED, EvidenceWeights
 
 _LEAST_GAIN = 1e-4
 """The smallest gain for which a weight is changed, so that nothing moves by chance alone."""
@@ -79,10 +79,10 @@ def total_memories(case: Case, weights: Weights, *, by_meaning: bool = True) -> 
     """
     chosen = weights.of_question if case.question.is_plain else weights.of_message
     words, *others = chosen
-    line = [1.0, words, *others, 0.0] if by_meaning else [0.0, 0.0, *others, words]
+    line = [1.0, words, *others, 0.0, 0.0] if by_meaning else [0.0, 0.0, *others, words, BORROWED]
     totals = (case.evidence @ np.array(line, np.float32)).astype(np.float64)
     if not by_meaning:
-        totals[case.evidence[:, -1] <= 0] = -np.inf
+        totals[case.evidence[:, KINDS.index("words alone")] <= 0] = -np.inf
     best: NDArray[np.float64] = np.maximum.reduceat(totals, case.starts)
     return best
 

@@ -31,7 +31,7 @@ from longmind.recall.message_pieces import split_message
 from longmind.recall.passage_finder import _AS_GOOD, _PIECES_BESIDE
 from longmind.recall.question import Question, understand_question
 from longmind.recall.ranking.atoms import USUAL_ATOMS
-from longmind.recall.ranking.relevance import _FEWEST, PASSAGES
+from longmind.recall.ranking.relevance import _FEWEST, BORROWED, PASSAGES
 from longmind.recall.search_plan import EXHAUSTIVE_BUDGET, asks_for_all
 
 SHARES = (0.5, 0.3)
@@ -167,6 +167,8 @@ class Ledger:
             if standard is None and not words[place]:
                 continue
             total = weights.words * words[place] + (0.0 if standard is None else standard[place])
+            if standard is None and set(question.terms).isdisjoint(terms_of(piece.text)):
+                total += BORROWED
             total += weights.statement * math.log1p(count_statement_words(piece.text))
             total += weights.speaker * (question.speakers or {}).get(piece.speaker, 0.0)
             if question.dates:

@@ -22,7 +22,7 @@ from longmind.recall.kernels import numpy_kernels
 from longmind.recall.kernels.numpy_best import Columns, Floats, Mask, Weights
 from longmind.recall.question import Question
 from longmind.recall.ranking.atoms import USUAL_ATOMS, measure_nearness
-from longmind.recall.ranking.relevance import PASSAGES, make_scale
+from longmind.recall.ranking.relevance import BORROWED, PASSAGES, make_scale
 
 _AMOUNTS = np.tile(AMOUNTS, 2).astype(np.float64)
 SHARES = (NEAR_WEIGHTS[0], NEAR_WEIGHTS[2])
@@ -102,6 +102,8 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
     if query.vector is None:
         passing = passing & (rest > 0)
     rest *= scale.words_weight
+    if query.vector is None:
+        rest += BORROWED * ~index.mask_holding(query.question.terms)
     rest += _sum_context(index, query.question)
     vector = None if query.vector is None else to_contiguous(query.vector)
     roughly = index.rough_similarity(vector) if vector is not None and not kernel.knows_processor else None
