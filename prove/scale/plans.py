@@ -20,6 +20,7 @@ OVER_ALL = {
     "last_erasure": "asked before every file is read",
     "list_access_keys": "the host lists the keys of all its tenants",
     "mirrored_users": "the mirror is rebuilt from the whole ledger",
+    "owners_of_covered_conversations": "a change of embedder goes through all users with messages to embed",
     "owners_of_stale_conversations": "a sweep looks at every open conversation; to index them would slow each append",
     "queue_by_kind": "counts the jobs that are due; done ones are not in its index",
     "spaces_lacking_vectors": "a change of embedder goes through all spaces",

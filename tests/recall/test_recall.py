@@ -13,11 +13,21 @@ import longmind
 from longmind.clock import to_iso
 from longmind.memory import Memory
 from longmind.models.recall import Recall
+from longmind.recall.ranking.relevance import BY_SHARED_WORDS
 from tests.clock import SettableClock
 from tests.embedder import WordsEmbedder
 from tests.recall.facts import fact, memory_of, texts_of
 
 DAY = 86_400
+
+
+def to_odds(probability: float) -> float:
+    return probability / (1 - probability)
+
+
+def curve_of(share: float) -> float:
+    """The probability that comes of a share of common words."""
+    return 1 / (1 + math.exp(-(BY_SHARED_WORDS.slope * share + BY_SHARED_WORDS.level)))
 
 
 @pytest.mark.conforms("A6.5", "A6.6")
@@ -39,8 +49,8 @@ def test_all_three_answer_in_one_shape(memory: Memory, space_id: str) -> None:
             assert 1 <= hit.entity_match_bonus <= 2
             assert hit.atom.entity_ids == [ben.id]
         shape = found.model_dump(by_alias=True)
-        assert shape.keys() == {"mode", "totalCandidates", "latencyMs", "hits"}
-        assert shape["hits"][0].keys() == {"atom", "score", "decayWeight", "entityMatchBonus", "explanation"}
+        assert shape.keys() == {"mode", "totalCandidates", "latencyMs", "found", "hits", "passages"}
+        assert shape["hits"][0].keys() == {"atom", "score", "weak", "decayWeight", "entityMatchBonus", "explanation"}
 
 
 @pytest.mark.conforms("A6.1", "R-B", "R-C")
@@ -63,7 +73,7 @@ def test_a_topic_is_ranked_by_likeness_then_age_and_importance(
     assert [round(hit.decay_weight, 4) for hit in found.hits] == [1.0, 1.0, 1.0, 0.25, 1.0]
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True)
-    assert math.isclose(scores[2] / scores[0], 0.76 / 1.0, rel_tol=1e-6)
+    assert math.isclose(to_odds(scores[2]) / to_odds(scores[0]), 0.76 / 1.0, rel_tol=1e-6)
 
 
 @pytest.mark.conforms("R-B", "A3.7")
@@ -116,7 +126,8 @@ def test_without_an_embedder_words_in_common_are_counted(database_url: str, cloc
         found = memory.recall_by_topic(space_id, "the red cat")
         assert texts_of(found) == ["The cat chased a red ball", "Cats and dogs"]
         # Of the telling words, two of four and one of two are in the query of two.
-        assert [hit.score for hit in found.hits] == pytest.approx([2 / math.sqrt(2 * 4), 1 / math.sqrt(2 * 2)])
+        shares = [2 / math.sqrt(2 * 4), 1 / math.sqrt(2 * 2)]
+        assert [hit.score for hit in found.hits] == pytest.approx([curve_of(share) for share in shares])
         assert found.total_candidates == 2
         assert found.model_dump().keys() == memory.recall_timeline(space_id).model_dump().keys()
 
@@ -349,7 +360,9 @@ def test_other_spaces_and_other_users_are_never_found(engine: longmind.Engine, m
 
 
 @pytest.mark.conforms("A6.6", "R-C")
-def test_an_explanation_multiplies_up_to_the_score(memory: Memory, space_id: str, clock: SettableClock) -> None:
+def test_the_factors_of_an_explanation_multiply_the_odds_up_to_those_of_the_score(
+    memory: Memory, space_id: str, clock: SettableClock
+) -> None:
     ben = memory.create_entity(space_id, "PERSON", "Ben")
     memory.add_atoms(
         space_id,
@@ -364,12 +377,14 @@ def test_an_explanation_multiplies_up_to_the_score(memory: Memory, space_id: str
     for hit in hits:
         why = hit.explanation
         assert why is not None
-        product = why.similarity * why.decay_weight * why.importance_weight * why.entity_match_bonus
-        assert hit.score == pytest.approx(min(product, 1.0))
+        product = why.decay_weight * why.importance_weight * why.entity_match_bonus
+        assert to_odds(hit.score) == pytest.approx(to_odds(why.similarity) * product)
         assert (why.decay_weight, why.entity_match_bonus) == (hit.decay_weight, hit.entity_match_bonus)
-    best, worst = hits[0].explanation, hits[-1].explanation
+    explained = {hit.atom.text: hit.explanation for hit in hits}
+    best, worst = explained["Ben drinks tea"], explained["Nothing of the kind"]
     assert best is not None
     assert worst is not None
+    assert best is hits[0].explanation
     assert (best.lexical_rank, best.dense_rank, best.entity_match_bonus) == (1, 1, 1.5)
     assert (worst.lexical_rank, worst.lexical) == (None, 0.0)
     assert memory.recall_by_topic(space_id, "tea").hits[0].explanation is None
@@ -603,7 +618,7 @@ def test_by_words_alone_every_word_of_a_question_counts(
         if embedder is None:
             # One word of the two that say something, and three of the text.
             assert hit.explanation is not None
-            assert hit.explanation.similarity == pytest.approx(1 / math.sqrt(1 * 4))
+            assert hit.explanation.similarity == pytest.approx(curve_of(1 / math.sqrt(1 * 4)))
 
 
 def test_how_much_is_asked_of_what_stands_beside_it_unless_nothing_does(memory: Memory, space_id: str) -> None:
