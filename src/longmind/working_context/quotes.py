@@ -11,9 +11,7 @@ from operator import itemgetter
 
 from longmind.assembly.sections import Piece, Section
 from longmind.assembly.wording import make_quote_piece
-from longmind.language.words import words_of
 from longmind.models.recall import Passage, QuotedMessage
-from longmind.recall.repetition import list_content_words
 from longmind.working_context.turns import Turn
 
 _MOST_SPARE = 40
@@ -67,6 +65,10 @@ def _normalise(text: str) -> str:
 
 def _list_words(text: str) -> frozenset[str]:
     """Return the words of which another text must have all to say the same: one name or number less is another fact."""
+    # Imported late: stemming is loaded with the first search, and importing Longmind need not wait for it.
+    from longmind.language.words import words_of
+    from longmind.recall.repetition import list_content_words
+
     return list_content_words([text]) | _DENIALS.intersection(words_of(text))
 
 
