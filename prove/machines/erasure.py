@@ -58,10 +58,11 @@ def _erase(backlog: Backlog, seconds: float = 30.0) -> None:
 
 
 def tables_with(database: Database, scope_id: str) -> list[str]:
-    """Return the tables that hold data of a user; only the record of an erasure may be left."""
+    """Return the tables that hold data of a user; only counts by hash of the scope may be left."""
     tables = database.execute(
         "SELECT table_name FROM information_schema.columns "
-        "WHERE table_schema = 'longmind' AND column_name = 'scope_id' AND table_name <> 'erasures'"
+        "WHERE table_schema = 'longmind' AND column_name = 'scope_id' "
+        "AND table_name NOT IN ('erasures', 'passage_revisions')"
     ).fetchall()
     return [
         table
