@@ -101,10 +101,12 @@ def fill(url: str) -> None:
             engine._database.write(scope, erasures.raise_epoch)
             engine._database.write(scope, spend.reserve, scope, "2026-03", SpendAmount(1), SpendAmount(2, 2), 0)
             remember(context)
-            extract(context)
+            binding = extract(context)
             share(context, BOB if scope is ADA else ADA)
             note(context)
             leave_running(engine, scope, conversation)
+            quote(context, binding)
+            engine.reindex()
             context.tools.memory_store("fact", f"It is about {scope.user_id}.")
             # What is said in a conversation is an event as well, and has a vector once it was searched.
             assert context.events.search("a nurse")
@@ -130,6 +132,16 @@ def extract(context: longmind.Context) -> longmind.Binding:
     binding = context.memory.create_binding(scope, [space.id])
     context.conversations.close_conversation(context.conversations.create_conversation("bound").id)
     return binding
+
+
+def quote(context: longmind.Context, binding: longmind.Binding) -> None:
+    """Put rows into the tables of passages: messages that lead to a space, one of them cited by a forgotten fact."""
+    [space_id] = binding.memory_space_ids
+    conversation = context.conversations.create_conversation("bound")
+    context.conversations.append_user_message(conversation.id, "The key is under the mat.")
+    cited = context.conversations.append_user_message(conversation.id, "No, it is under the pot.")
+    fact = {"text": "The key is under the pot.", "category": {"name": "home", "kind": "FACT"}}
+    context.memory.delete_atom(context.memory.add_atom(space_id, {**fact, "source_message_ids": [cited.id]}).id)
 
 
 def share(context: longmind.Context, reader: longmind.Scope) -> longmind.MemorySpace:
@@ -253,6 +265,20 @@ def test_what_belongs_to_an_app_is_seen_in_its_scopes_and_in_no_others(walled: W
                 assert connection.execute(statement("DELETE FROM {}", table)).rowcount == 0
         with walled.enter(ADA) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(statement("UPDATE {} SET app_key = %s", table), (elsewhere[0].app_key,))
+
+
+def test_the_count_of_changes_to_the_bindings_of_an_app_is_seen_in_its_scopes_and_in_no_others(walled: Walled) -> None:
+    elsewhere = longmind.Scope("evil", "support", "ada")
+    for scope in (ADA, BOB):
+        with walled.enter(scope) as connection:
+            assert connection.execute("SELECT app_key FROM binding_revisions").fetchall() == [(ADA.app_key,)]
+    for stranger in (None, elsewhere):
+        with walled.enter(stranger) as connection:
+            assert connection.execute("SELECT * FROM binding_revisions").fetchall() == []
+            assert connection.execute("UPDATE binding_revisions SET revision = 0").rowcount == 0
+            assert connection.execute("DELETE FROM binding_revisions").rowcount == 0
+    with walled.enter(ADA) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("UPDATE binding_revisions SET app_key = %s", (elsewhere.app_key,))
 
 
 @pytest.mark.conforms("T6")
