@@ -36,8 +36,11 @@ from longmind.language.words import count_statement_words, terms_of, words_of
 from longmind.memory import recall_tool_arguments as tool_arguments
 from longmind.models.content import decode_content, encode_content, extract_stored_words
 from longmind.providers.prices import Prices
+from longmind.recall.index.passage_entries import PassageEntries
 from longmind.recall.index.segments import VectorsSegment, WordsSegment
+from longmind.recall.message_pieces import split_message
 from longmind.recall.question import find_intervals
+from longmind.recall.search_plan import asks_for_all
 from longmind.scope import validate_identity
 from longmind.server.auth.credential import read_credential
 from longmind.server.auth.single_user import refuse_strangers
@@ -54,6 +57,7 @@ from longmind.summaries.extractive import ExtractiveSummariser
 from longmind.tools import schema as memory_tools
 from longmind.tools.redaction import redact
 from longmind.validation.text import encode_json, to_storable
+from longmind.working_context.quotes import split_sentences
 
 T = TypeVar("T")
 NOW = 1_780_000_000_000_000
@@ -198,8 +202,18 @@ def _audit(text: str) -> None:
 
 
 def _segments(text: str) -> None:
-    for kind in (WordsSegment, VectorsSegment):
+    for kind in (WordsSegment, VectorsSegment, PassageEntries):
         _unless_refused(kind.decode, text.encode("latin-1", "ignore"))
+
+
+def _pieces(text: str) -> None:
+    spans = split_message(text)
+    rest, end = "", 0
+    for begins, ends in spans:
+        assert end <= begins < ends <= len(text)
+        rest, end = rest + text[end:begins], ends
+    # What no piece holds could never be found.
+    assert not (rest + text[end:]).strip()
 
 
 def _messages(text: str) -> list[SourceMessage]:
@@ -336,7 +350,27 @@ PARSERS: tuple[Parser, ...] = (
         ("admin.import_sources", "admin.user_export"),
     ),
     Parser("exported audits", _audit, _AUDITS, ("audit.chain", "audit.chain_export", "audit.verification")),
-    Parser("segments of the index", _segments, ("WRDS" + "\0" * 40, "VCTS\x01"), ("recall.index.segments",)),
+    Parser(
+        "segments of the index",
+        _segments,
+        ("WRDS" + "\0" * 40, "VCTS\x01", "PSG1\x01" + "\0" * 60),
+        ("recall.index.segments", "recall.index.passage_entries"),
+    ),
+    Parser(
+        "pieces of messages",
+        _pieces,
+        ("One. Two! " * 60, "\u5bff\u9650\u7121\u3002" * 60, "x" * 800, *_PROSE),
+        ("recall.message_pieces",),
+    ),
+    Parser(
+        "questions for all",
+        asks_for_all,
+        ("Which of the many books are mine?", "all right, every other day, in total", *_PROSE),
+        ("recall.search_plan",),
+    ),
+    Parser(
+        "sentences of summaries", split_sentences, ("One. Two!\nThree\u3002Four", *_PROSE), ("working_context.quotes",)
+    ),
     Parser("what extraction shows", _check_windows, _PROSE, ("extraction.model.transcript",)),
     Parser("what prompts show", _harmless, ("</remembered>", "{{x}}", "```", *_PROSE), ("assembly.sanitiser",)),
     Parser(
