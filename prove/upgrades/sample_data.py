@@ -16,6 +16,7 @@ from typing import Any
 
 TENANT, APP = "acme", "support"
 TOPICS = ("Where does Ada live?", "tea or coffee", "the trams of Graz")
+EVENT_TOPIC = "trams of Graz"
 WAITING_FACT = "I live in Trondheim and my favourite colour is teal."
 AUDIT_KEY = "a key for the audit of old databases"
 
@@ -174,7 +175,7 @@ def write_events(ctx: Any) -> None:
     ctx.events.record_chat("user", "The trams of Graz are late.")
     ctx.events.record_state("planner", {"step": 1})
     ctx.events.record_state("planner", {"step": 2})
-    ctx.events.search("trams of Graz")
+    ctx.events.search(EVENT_TOPIC)
     if hasattr(ctx.events, "distill_long_term"):
         ctx.events.distill_long_term()
 
@@ -226,7 +227,7 @@ def look(ctx: Any) -> dict[str, Any]:
     if hasattr(ctx, "events"):
         seen["events"] = to_json(ctx.events.recent_persisted(kinds=["build.done", "state.snapshot"]))
         seen["state"] = ctx.events.latest_state("planner", use_persistence=True)
-        seen["found_events"] = sorted(event.text or "" for event in ctx.events.search("trams of Graz"))
+        seen["found_events"] = sorted(event.text or "" for event in ctx.events.search(EVENT_TOPIC))
     return seen
 
 
