@@ -94,12 +94,14 @@ class PassageFinder:
             namespaces = self._passages.find_namespaces(scope, index, space_id)
             if not namespaces:
                 return NOTHING_FOUND
+            # A message is learned at the time at which it is said, so both instants bound the same time.
             instants = [each for each in (filters.valid_at, filters.known_at) if each is not None]
             instant = min(instants, default=None)
             model, speakers = index.model, index.list_speakers(namespaces, instant)
             self._passages.request_vectors(scope, index, filters.now)
         query = self._understand(text, filters, model, speakers, asked)._replace(instant=instant)
         with self._passages.open(scope, fresh=False) as index:
+            # The lock was released while the question was embedded, so another thread may have changed the model.
             if index.model != model or not index.has_vectors:
                 query = query._replace(vector=None)
             found = _find_messages(index, query, namespaces, limit, options)

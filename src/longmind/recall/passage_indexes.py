@@ -125,6 +125,7 @@ class PassageIndexes:
             return settled
         if self._database.wait_for_writers(patience):
             with self._settled_lock:
+                # Another thread may have found a later position in the time that this one waited.
                 history, settled = self._settled
                 self._settled = state.history, max(settled if history == state.history else 0, state.newest)
         history, settled = self._settled
@@ -204,6 +205,7 @@ class PassageIndexes:
             made += self._store(scope, stamp, self._make_entries(scope, chosen), epoch)
             before = chosen
         if made and self._embedding is not None:
+            # Only now: until this model has all messages, the words of the others spare reading texts again.
             self._database.write(scope, passage_storage.drop_others, stamp)
         return made, is_complete
 

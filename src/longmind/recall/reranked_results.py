@@ -29,7 +29,7 @@ _HALVINGS = 60
 
 
 class Surroundings(NamedTuple):
-    """What stands before and after a message in its conversation; empty where there is nothing, or nothing known."""
+    """The messages before and after one in its conversation; empty where there is none, or none known."""
 
     before: str
     after: str
@@ -72,6 +72,7 @@ def _choose_texts(
     merged: Sequence[Hit | Passage], passages: Sequence[Passage], around: Mapping[str, Surroundings]
 ) -> tuple[list[str], list[int]]:
     """Return the texts to read, and for each of the first results the place of the text that is read for it."""
+    # In reverse, so that of several passages with a message the best one is kept.
     quote_of = {message.id: passage for passage in reversed(passages) for message in passage.messages}
     place_of: dict[str, int] = {}
     texts: list[str] = []
@@ -109,11 +110,13 @@ def _to_odds(score: float) -> float:
 
 
 def _to_probability(odds: float) -> float:
+    # Beyond the bounds nothing changes but that the exponential overflows.
     return 1 / (1 + math.exp(-min(max(odds, -_FARTHEST), _FARTHEST)))
 
 
 def _find_shift(odds: Sequence[float], total: float) -> float:
     """Return what to take from odds so that their probabilities add up to a total."""
+    # With the first bound all are nearly certain, with the second nearly impossible, so the total lies in between.
     low, high = min(odds) - _FARTHEST, max(odds) + _FARTHEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

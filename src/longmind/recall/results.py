@@ -22,7 +22,7 @@ from longmind.recall.request import Filters
 _BESIDE_FIELDS = list_hidden_attributes(Hit)
 _AS_NEW = 0.995
 """The weight of age from which on an explanation does not mention it."""
-_CHANCES = ((0.8, "very likely"), (0.5, "likely"), (0.15, "perhaps"))
+_CHANCES = ((0.8, "very likely"), (0.5, "likely"), (WEAK_BELOW, "perhaps"))
 _FIELDS = ("atom", "score", "weak", "decay_weight", "entity_match_bonus", "explanation")
 
 Choice = tuple[Scores, int, MatchScores | None]

@@ -94,6 +94,7 @@ class PassageIndex(TextIndex):
 
     def clear(self) -> None:
         """Forget everything, as if nothing had been loaded."""
+        # In place, since the cache and the caller hold this very object.
         self.__dict__.update(type(self)().__dict__)
 
     @property
@@ -126,6 +127,7 @@ class PassageIndex(TextIndex):
         rows: the first columns of `passages.read_rows` for the entries, in the same order.
         """
         self._unsettled.update(row[0] for row in rows)
+        # Turns are known by hashes of their ids, which take eight bytes per piece and are never stored.
         for _, _, _, stage, ts, turn_id, attempt, *_ in rows:
             if stage == "assistant" and (attempt or 1) > 1:
                 self._later.setdefault(hash(turn_id), []).append((attempt, ts))
@@ -169,6 +171,7 @@ class PassageIndex(TextIndex):
         rows = is_new.nonzero()[0] + first
         if not len(rows):
             return
+        # By conversation, then by message, then by piece: the last key counts most.
         keys = self.begins.values[rows], self.sequence.values[rows], self.conversation.values[rows]
         rows = rows[np.lexsort(keys)]
         conversations = self.conversation.values[rows]

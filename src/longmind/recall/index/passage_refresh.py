@@ -88,6 +88,7 @@ def _refresh_bindings(
 
 def _read_new(run: Transaction, index: PassageIndex) -> None:
     """Add the messages that came since the last refresh."""
+    # From the settled position, and not from the newest one: on PostgreSQL a message may appear below that.
     after = index.settled
     while index.covered:
         rows = passages.read_rows(run, after, _TEXTS_AT_ONCE)
@@ -176,5 +177,6 @@ def _select_covered(run: Transaction, index: PassageIndex, rows: Sequence[Row]) 
 
 def _read_namespaces(run: Transaction, conversation_ids: set[str]) -> dict[str, str | None]:
     if len(conversation_ids) > _FEW:
+        # A first load meets them all, and asking for each alone would take one statement per conversation.
         return {**passages.read_namespaces(run)}
     return {each: passages.find_namespace(run, each) for each in conversation_ids}

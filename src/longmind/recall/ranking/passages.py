@@ -28,7 +28,7 @@ _AMOUNTS = np.tile(AMOUNTS, 2).astype(np.float64)
 SHARES = (NEAR_WEIGHTS[0], NEAR_WEIGHTS[2])
 """The share of the words of the messages next to one, and of those beyond them."""
 SHARES_ALONE = (0.3, 0.1)
-"""The same where words alone decide: then nothing else shows that "Thank you." is not about what was said before it."""
+"""Smaller shares where words alone decide: nothing else shows then that "Thank you." is not about what it answers."""
 _UNWEIGHED = Weights(np.zeros(1), np.ones(2), 1.0, 0.0, 1.0)
 """Messages have no kind and no importance."""
 
@@ -100,6 +100,7 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
     scale = make_scale(query.question, PASSAGES.weigh(query.question), curve, count)
     rest = score_words(index, query.question, known, _choose_shares(query))
     if query.vector is None:
+        # A vector makes every message more or less alike; by words, most have nothing in common with the question.
         passing = passing & (rest > 0)
     rest *= scale.words_weight
     if query.vector is None:
@@ -120,6 +121,7 @@ def rank_pieces(index: PassageIndex, query: PassageQuery, there: Mask, limit: in
             query.usual,
             rest,
             passing,
+            # No entities, no confirmations and no age: these weigh facts, and not what was said.
             None,
             1.0,
             FOREVER,
@@ -177,7 +179,8 @@ def _hold_arrays(index: PassageIndex) -> numpy_kernels.SpaceArrays:
     runs, rows, finer, scales = index.searched
     nothing = np.zeros(index.atoms, np.uint8)
     instants = index.said_at.values
-    # Among equals the later message comes first, and then the one that stands first in the ledger.
+    # Among equals the later message comes first, and then the one that stands first in the ledger. The kernels compare
+    # ids as bytes, and only big-endian ones are in the order of the numbers.
     ids = index.position.values.astype(">i8").view("S8")
     columns = Columns(nothing, nothing, instants, instants, ids)
     return kernel.loops.hold(runs, WORTH, rows, finer, scales, np.zeros(index.atoms), USUAL_ATOMS, columns, _UNWEIGHED)
