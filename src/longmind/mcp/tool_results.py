@@ -83,7 +83,10 @@ class RecalledFacts(Value):
 
 
 def to_recalled_facts(recall: Recall) -> RecalledFacts:
-    """Return the value of a recall tool."""
+    """Return the value of a recall tool.
+
+    Each message of a passage stands by itself, with its id, so that an agent can cite it.
+    """
     behavioral = any(hit.atom.behavioral for hit in recall.hits)
     return RecalledFacts(
         found=recall.found,

@@ -36,6 +36,7 @@ def format_recall(recall: Recall) -> str:
         text.lines.append(NOTHING_FOUND)
     text.add_facts(known, dated=dated)
     text.add_quotes([passage for passage in recall.passages if not passage.weak])
+    # Last, so that they take only the room that is left by what is relevant.
     text.add_facts(weak, PERHAPS_RELATED, dated=dated)
     if text.missing:
         text.lines.append(f"({text.missing} more did not fit: ask for something narrower.)")

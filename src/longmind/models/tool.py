@@ -20,6 +20,7 @@ class ToolValue(Value):
     model_config = ConfigDict(alias_generator=None, defer_build=True)
 
     def __getitem__(self, name: str) -> Any:
+        # The JSON has only what was set, and a mapping must not have more keys than that.
         if name not in self.model_fields_set:
             raise KeyError(name)
         return getattr(self, name)
