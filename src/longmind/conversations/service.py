@@ -115,9 +115,7 @@ class Conversations:
         new = NewConversation(
             namespace=validate_namespace(namespace),
             title=validate_title(title),
-            session_id=validate_identity("session_id", session_id)
-            if session_id is not None
-            else self._scope.session_id,
+            session_id=self._scope.session_id if session_id is None else validate_identity("session_id", session_id),
             metadata=validate_metadata(metadata),
         )
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
