@@ -164,7 +164,8 @@ def test_metrics_count_requests_and_errors_and_tell_how_the_engine_is(tried: Tri
     assert 'longmind_jobs{kind="memory.extract"' not in text
     assert "longmind_extractions_recent 1.0" in text
     assert number(text, 'longmind_extraction_lag_seconds{quantile="0.95"}') > 0
-    assert "longmind_cache_spaces 1.0" in text
+    # The space, and the messages of the user.
+    assert "longmind_cache_spaces 2.0" in text
     assert number(text, "longmind_cache_bytes") > 0
     assert "process_resident_memory_bytes" in text
     assert "Graz" not in text

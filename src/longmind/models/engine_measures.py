@@ -52,6 +52,6 @@ class Measures(Value):
     extraction_lag: ExtractionLag
     passage_lag: PassageLag
     cached_spaces: int
-    """Memory spaces in the cache of this process."""
+    """Indexes in the cache of this process: of memory spaces, of timelines and of all messages of a user."""
     cached_bytes: int
     cache_limit_bytes: int

@@ -130,6 +130,7 @@ class IndexCache:
 
     @property
     def spaces(self) -> int:
+        """The number of indexes, including those of timelines and messages."""
         return len(self._entries)
 
 

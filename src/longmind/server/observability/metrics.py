@@ -83,7 +83,7 @@ class EngineCollector(Collector):
         yield from _collect_queue(measures)
         yield from _collect_extraction(measures)
         yield from _collect_passages(measures)
-        yield _make_gauge("longmind_cache_spaces", "Memory spaces in the recall cache.", measures.cached_spaces)
+        yield _make_gauge("longmind_cache_spaces", "Indexes in the recall cache.", measures.cached_spaces)
         yield _make_gauge("longmind_cache_bytes", "Size of the recall cache in bytes.", measures.cached_bytes)
         yield _make_gauge(
             "longmind_cache_limit_bytes", "Limit of the recall cache in bytes.", measures.cache_limit_bytes
