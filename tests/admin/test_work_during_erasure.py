@@ -19,6 +19,7 @@ from longmind.recall.embedding_jobs import embed_kind
 from longmind.recall.event_vectors import EventVectors
 from longmind.recall.index.segments import VectorsSegment
 from longmind.store.database import Transaction
+from longmind.store.triggers.extraction_requests import EXTRACT
 from tests.admin.conftest import bytes_of, empty, live, of
 from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import talk
@@ -59,6 +60,9 @@ def test_an_extraction_in_flight_writes_nothing_neither_here_nor_into_a_shared_s
     space = owner.memory.create_memory_space("insights", kind=kind)  # type: ignore[arg-type]
     owner.memory.create_binding(EVERYBODY if kind == "shared" else {"namespace": "chat", "userId": "ada"}, [space.id])
     talk(ada, "I met Xaver.")
+    # The messages are indexed first, so that the extraction alone is left.
+    assert engine.work(limit=1).succeeded == 1
+    assert [job.kind for job in ada.jobs.list_jobs(status="queued")] == [EXTRACT]
     meeting = Meeting()
     extractor.before = meeting.stop
     report = meeting.erase_meanwhile(engine.work, lambda: root.admin.delete_user_data("ada", confirm=True))

@@ -12,6 +12,7 @@ import pytest
 import longmind
 from longmind.extraction.candidate import Candidate, Extracted, Mention, Slot, SourceMessage
 from longmind.models.atom import AtomKind
+from longmind.store.triggers.extraction_requests import EXTRACT
 from tests.extraction.conftest import talk
 from tests.extraction.scripted_extractor import SentenceExtractor
 
@@ -118,7 +119,10 @@ def test_an_engine_without_an_extractor_leaves_the_jobs_to_others(tmp_path: Path
         space = context.memory.create_memory_space("daily")
         context.memory.create_binding({"namespace": "chat", "userId": "eve"}, [space.id])
         conversation = talk(context, "I like tea.")
-        assert engine.work() == longmind.WorkReport()
+        # It indexes the messages and leaves the extraction.
+        assert engine.work() == longmind.WorkReport(succeeded=1)
+        (waiting,) = context.jobs.list_jobs(status="queued")
+        assert (waiting.kind, waiting.attempts) == (EXTRACT, 0)
         with pytest.raises(longmind.InvalidInput, match="no extractor"):
             context.memory.run_extraction_for_conversation(conversation.id, dry_run=True)
     with longmind.open(url, extractor=SentenceExtractor()) as engine:
