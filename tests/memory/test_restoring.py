@@ -153,7 +153,7 @@ def test_what_another_process_has_in_memory_is_restored_too(
     memory: Memory, admin: Memory, space: longmind.MemorySpace, database_url: str, clock: SettableClock
 ) -> None:
     # Enough for its facts to be read from a segment.
-    memory.add_atoms(space.id, [fact(f"Number {number}.") for number in range(300)])
+    memory.add_atoms(space.id, [fact(f"Box {number} holds nails and screws.") for number in range(300)])
     old = hidden(memory, space.id)
     with longmind.open(database_url, embedder=WordsEmbedder(), clock=clock) as other:
         elsewhere = other.context(tenant_id="acme", app_id="support", user_id="ada").memory

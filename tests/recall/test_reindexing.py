@@ -22,7 +22,8 @@ from tests.embedder import WordsEmbedder
 from tests.recall.facts import fact, memory_of, texts_of
 
 OLD = WordsEmbedder("test:old", 256)
-NEW = WordsEmbedder("test:new", 192)
+NEW = WordsEmbedder("test:new", 224)
+"""With both, a fact is the nearest to its own word, although they have fewer dimensions than there are words."""
 ATOMS = 700
 """So many that their vectors are made in several batches."""
 
@@ -154,7 +155,8 @@ def test_recall_goes_on_while_the_embedder_is_changed(database_url: str, space_i
 
     def write(memory: Memory) -> int:
         while not done.is_set() or len(added) < 10:
-            text = f"added{len(added)} meanwhile"
+            # In fewer words, one that the embedder cannot tell from `word5` would be nearer to it than its own fact.
+            text = f"added{len(added)} of many meanwhile"
             memory.add_atom(space_id, fact(text))
             assert texts_of(memory.recall_by_topic(space_id, text))[0] == text
             added.append(text)
@@ -436,9 +438,10 @@ def test_an_embedder_of_the_same_name_with_vectors_of_another_size_is_another_on
     resized = WordsEmbedder(OLD.model, OLD.dimension // 2)
     with longmind.open(database_url, embedder=resized) as engine, longmind.open(database_url, embedder=OLD) as before:
         memory = memory_of(engine)
-        memory.add_atom(space_id, fact("word0 once more"))
+        # To either embedder no other fact has "apart" or "more", so that words are all that finds it without a vector.
+        memory.add_atom(space_id, fact("word0 apart more"))
         for each in (memory, memory_of(before)):
-            assert "word0 once more" in texts_of(each.recall_by_topic(space_id, "word0 once more", limit=3))
+            assert "word0 apart more" in texts_of(each.recall_by_topic(space_id, "word0 apart more", limit=3))
         engine.work()
         assert uses_vectors(memory, space_id, "word1 of many")
         assert len(vectors_of(engine, space_id, resized)) == ATOMS + 1
