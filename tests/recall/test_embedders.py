@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import longmind
 from longmind.memory import Memory
+from longmind.recall.ranking.relevance import BY_SHARED_WORDS
 from tests.embedder import WordsEmbedder
 from tests.recall.facts import fact, memory_of, texts_of
 
@@ -218,8 +220,11 @@ def test_the_embedder_can_be_chosen_in_the_environment(sqlite_url: str, monkeypa
         memory: Memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atom(space_id, fact("red tea"))
-        # Without an embedder likeness is the share of words in common.
-        assert memory.recall_by_topic(space_id, "red tea").hits[0].score == pytest.approx(0.88)
+        # Without an embedder likeness is the share of words in common, here two of two and one of two.
+        for query, share in (("red tea", 1.0), ("red", 1 / math.sqrt(2))):
+            odds = math.exp(BY_SHARED_WORDS.slope * share + BY_SHARED_WORDS.level) * 0.88
+            found = memory.recall_by_topic(space_id, query).hits
+            assert [hit.score for hit in found] == pytest.approx([odds / (1 + odds)])
 
 
 def test_batches_reach_the_embedder_whole(database_url: str) -> None:
