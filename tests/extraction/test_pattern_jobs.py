@@ -55,8 +55,9 @@ def test_recurring_events_become_a_pattern_with_evidence_that_recall_finds(
     )
     assert (pattern.evidence, pattern.category.kind, pattern.decision) == (events, "PATTERN", "add")
     assert ctx.memory.get_atom(pattern.id) == pattern
-    hits = ctx.memory.recall_by_topic(space.id, "What does the user repeatedly cancel?").hits
+    hits = ctx.memory.recall_by_topic(space.id, "What does the user repeatedly cancel, about every 7 days?").hits
     assert hits[0].atom.id == pattern.id
+    assert {hit.atom.id for hit in hits} == {pattern.id, *events}
     assert ctx.memory.get_atom(events[0]).evidence == []  # type: ignore[union-attr]  # it is there
 
 
