@@ -21,8 +21,8 @@ from tests.server.live_server import Client, serving
 QUESTION = "Which broken machine in the kitchen needs a plumber soon?"
 SAID = "The machine in the kitchen is broken and needs a plumber soon."
 FACTS = ("The broken machine needs a plumber soon", "The plumber is called Bob", "Ada likes the kitchen")
-NEAREST = "What do Zoe, Max, Eva, Tom, Ida, Leo and Mia need for the kitchen?"
-"""A question about which nothing is known, though a fact and a message share a word with it."""
+NEAREST = "What did Zoe, Max, Eva, Tom, Ida and Leo paint in the kitchen in May 2019?"
+"""A question about which nothing is known, though a fact and a message share a word with it. They are of later, too."""
 
 
 @pytest.fixture
@@ -133,6 +133,9 @@ def test_when_nothing_is_known_every_surface_says_so_and_shows_the_nearest(
 ) -> None:
     recall = ctx.memory.recall_by_topic(space_of(ctx), NEAREST)
     assert (recall.found, [hit.atom.text for hit in recall.hits]) == (False, [FACTS[2]])
+    assert SAID in [passage.text for passage in recall.passages]
+    assert all(hit.weak for hit in recall.hits)
+    assert all(passage.weak for passage in recall.passages)
     assert client.post(f"/ai-memory/spaces/{space_of(ctx)}/recall/topic", {"query": NEAREST}).json["found"] is False
     text, value = over_mcp(ctx, "recall_by_topic", query=NEAREST)
     assert text == f"{NOTHING_FOUND}\n{PERHAPS_RELATED}\n{FACTS[2]} (said by the assistant)"
