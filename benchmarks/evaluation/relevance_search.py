@@ -15,7 +15,7 @@ _LEAST_GAIN = 1e-4
 """The smallest gain for which a weight is changed, so that nothing moves by chance alone."""
 
 
-OPPOSITE = -0.75
+OPPOSITE = -0.9
 """The weight of saying the opposite, which no set has enough questions to fit."""
 
 
@@ -62,7 +62,7 @@ OF_FACTS = Grid(
     Weights(1.0, 1.0, 0.0, 1.0, 1.0),
     {
         "question_words": (0.5, 1.0, 1.5, 2.0, 2.5),
-        "message_words": (0.5, 1.0, 1.5, 2.0, 2.5),
+        "message_words": (0.5, 1.0, 1.5),
         "statement": (0.0,),
         "speaker": (0.8, 1.2, 1.6, 2.0, 2.4),
         "date": (0.4, 0.8, 1.2, 1.6, 2.0),

@@ -27,7 +27,7 @@ class EvidenceWeights(NamedTuple):
     """The weight of the logarithm of the number of words outside of questions."""
     speaker: float
     date: float
-    opposite: float = -0.75
+    opposite: float = -0.9
     """The weight of saying the opposite: "Which meetings does she like?" asks less for those that she dislikes."""
 
 
@@ -61,9 +61,9 @@ class Relevance(NamedTuple):
 
 FACTS = Relevance(
     question=EvidenceWeights(words=1.5, statement=0.0, speaker=2.4, date=2.0),
-    message=EvidenceWeights(words=2.5, statement=0.0, speaker=2.4, date=2.0),
-    by_meaning=Curve(slope=1.32, level=-1.7, by_count=-0.87, speaker=-2.01, date=-1.64),
-    by_words=Curve(slope=2.39, level=-1.62, by_count=-0.61, speaker=-4.33, date=-3.76),
+    message=EvidenceWeights(words=1.5, statement=0.0, speaker=2.4, date=2.0),
+    by_meaning=Curve(slope=1.36, level=-1.62, by_count=-0.88, speaker=-2.22, date=-1.71),
+    by_words=Curve(slope=2.56, level=-1.14, by_count=-0.62, speaker=-5.26, date=-4.07),
 )
 """Facts are short and say one thing, so their vectors alone say much."""
 PASSAGES = Relevance(
