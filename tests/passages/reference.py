@@ -105,8 +105,11 @@ class Ledger:
     messages: list[Said] = field(default_factory=list)
     _vectors: dict[str, VectorsSegment] = field(default_factory=dict)
 
-    def find(self, query: str, namespaces: Iterable[str], asked: Asked, now: int) -> list[Expected]:
-        """The passages of a space that some namespaces lead to, best first: as many as are looked for."""
+    def find(self, query: str, namespaces: Iterable[str], asked: Asked, now: int, hits: int) -> list[Expected]:
+        """The passages of a space that some namespaces lead to, best first: as many as are looked for.
+
+        hits: the number of facts found, each of which may stand for a passage.
+        """
         if not query.strip():
             return []
         covered = set(namespaces)
@@ -125,7 +128,8 @@ class Ledger:
         trusted = [each for each in scored if asked.trust is None or each[0].message.role in asked.trust]
         order = {id(message): place for place, message in enumerate(self.messages)}
         trusted.sort(key=lambda each: (-each[1], -each[0].message.said_at, order[id(each[0].message)]))
-        return _by_message(trusted, self.find_limit(query, asked))
+        limit = self.find_limit(query, asked)
+        return _by_message(trusted, limit, limit + hits)
 
     def find_limit(self, query: str, asked: Asked) -> int:
         """How many are looked for: of a question for all, more than are asked for."""
@@ -251,9 +255,9 @@ def _may_be_quoted(message: Said) -> bool:
     return message.role != "system" and message.visibility != "hidden" and not message.forgotten
 
 
-def _by_message(pieces: Sequence[tuple[Piece, float]], limit: int) -> list[Expected]:
+def _by_message(pieces: Sequence[tuple[Piece, float]], asked_for: int, limit: int) -> list[Expected]:
     """Each message once, by its best piece, with those of its pieces that are about as good."""
-    looked_at = 4 * limit + _PIECES_BESIDE
+    looked_at = 2 * asked_for + _PIECES_BESIDE
     while looked_at < len(pieces) and len({id(piece.message) for piece, _ in pieces[:looked_at]}) < limit:
         looked_at *= 4
     parts: dict[int, list[tuple[Piece, float]]] = {}

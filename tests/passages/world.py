@@ -175,8 +175,9 @@ class World:
     def check(self, engine: int, space: int, query: str, asked: Asked) -> None:
         """What an engine finds is what the reference finds."""
         found = self.recall(engine, space, query, asked)
-        expected = self.ledger.find(query, self.find_namespaces(space), asked, self.clock.now)
         facts = self.recall(engine, space, query, asked, passages=False)
+        hits = sum(hit.score >= (asked.min_score or 0.0) for hit in facts.hits)
+        expected = self.ledger.find(query, self.find_namespaces(space), asked, self.clock.now, hits)
         told = [each for each in expected if not is_told(each, facts.hits)]
         assert_same(found.passages, self.ledger.cut(told, query, asked))
 

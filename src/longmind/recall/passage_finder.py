@@ -25,8 +25,8 @@ from longmind.recall.reranked_results import Surroundings
 from longmind.scope import Scope
 from longmind.store.tables.passages import PassageState
 
-_PIECES_BESIDE = 50
-"""Pieces that are ranked beyond four for each message that is asked for."""
+_PIECES_BESIDE = 10
+"""Pieces that are ranked beyond two for each message that is asked for."""
 _AS_GOOD = 0.5
 """The share of the score of a message's best piece from which another one is quoted with it."""
 _log = logging.getLogger("longmind.recall")
@@ -112,8 +112,8 @@ class PassageFinder:
         self, text: str, filters: Filters, model: str | None, speakers: Sequence[str], asked: AskedOfAtoms
     ) -> PassageQuery:
         embedding = self._embedding
-        names = asked.question.names
-        question = understand_question(text, speakers, filters.as_of, names, by_words=embedding is None)
+        names, dates = asked.question.names, asked.question.dates
+        question = understand_question(text, speakers, filters.as_of, names, by_words=embedding is None, dates=dates)
         query = PassageQuery(question, None, None, trust=filters.trust)
         if embedding is None:
             return query
@@ -159,7 +159,7 @@ def _find_messages(
     index: PassageIndex, query: PassageQuery, namespaces: frozenset[str], limit: int, options: TopicOptions
 ) -> dict[int, FoundMessage]:
     """Return the best messages by their positions, best first."""
-    there, pieces = index.mask_namespaces(namespaces), 4 * limit + _PIECES_BESIDE
+    there, pieces = index.mask_namespaces(namespaces), 2 * options.limit + _PIECES_BESIDE
     while True:
         ranked = rank_pieces(index, query, there, pieces)
         positions = index.position.values[ranked.rows].tolist()

@@ -80,6 +80,7 @@ def understand_question(
     *,
     by_words: bool = False,
     of_facts: bool = False,
+    dates: tuple[Interval, ...] | None = None,
 ) -> Question:
     """Return the parts of a question, given the speakers of the space.
 
@@ -87,6 +88,7 @@ def understand_question(
     names: all names of the entities that the question names.
     by_words: no embedder is used, so every word counts. With one, "how many days" asks for a number and not for days.
     of_facts: facts are searched. Most of them name the user, so sharing "user" alone means nothing.
+    dates: the dates of the query as of `now`, if they were found before; to find them takes the longest.
     """
     known = _map_words_to_speakers(tuple(speakers))
     words = words_of(query)
@@ -102,6 +104,8 @@ def understand_question(
     if of_reader:
         content = [word for word in remaining if word not in READER_WORDS]
         remaining, of_reader = (remaining, []) if STOP_WORDS.issuperset(content) else (content, of_reader)
+    if dates is None:
+        dates = find_intervals(query, now) if may_ask_for_dates(query, words) else ()
     terms = terms_among(remaining)
     if not query.isascii():
         terms += terms_of_characters(query)
@@ -111,7 +115,7 @@ def understand_question(
         to_embed=_drop_names(known, query) if named else query,
         terms=tuple(dict.fromkeys(terms)),
         speakers=_weigh_speakers(query, words, named, speakers, by_role=is_plain),
-        dates=find_intervals(query, now) if may_ask_for_dates(query, words) else (),
+        dates=dates,
         opposed=_find_opposed(words) if is_plain else (),
         is_plain=is_plain,
         names=names,
