@@ -74,6 +74,10 @@ class Candidate:
     slot: Slot | None = None
     corrects: bool = False
     """True if the speaker says that something has changed or was wrong: "no longer", "not Tuesday: Thursday"."""
+    change: Literal["none", "replaces", "corrects", "ends"] = "none"
+    """The change that it makes to a known fact: a new value, a correction of what was never so, or an end."""
+    changes_atom: str | None = None
+    """The id of the known atom that it changes, where the extractor was shown it; a proposal, which is checked."""
 
 
 @dataclass(frozen=True)
