@@ -50,13 +50,15 @@ def test_the_values_of_a_candidate_are_clamped(database_url: str) -> None:
         {"text": "Three.", "valid_to": 1, "valid_from": 10**30, "precision": "century"},
         {"text": "Four.", "category_name": "", "tags": ("a", "", "a" * 300), "mentions": (Mention("", "PERSON"),)},
         {"text": "Five.", "slot": Slot("", "home", "oslo")},
+        {"text": "Six.", "change": "deletes", "changes_atom": "\x00" * 1_000},
     )
-    one, two, three, four, five = extract_with(database_url, extractor, "Hello.")
+    one, two, three, four, five, six = extract_with(database_url, extractor, "Hello.")
     assert (one.importance, one.confidence) == (5, 1.0)
     assert (two.importance, two.confidence) == (1, 0.5)
     assert (three.valid_to, three.precision) == (None, "instant")
     assert (four.category.name, four.tags, four.entity_ids) == ("fact", ["a"], [])
     assert five.text == "Five."
+    assert (six.text, six.decision) == ("Six.", "add")
 
 
 @pytest.mark.patient

@@ -378,6 +378,51 @@ def test_archived_atoms_are_not_known() -> None:
     assert isinstance(decide(candidate_of("User lives in Lisbon."), [archived], APRIL), Add)
 
 
+@pytest.mark.parametrize("change", ["replaces", "corrects", "ends"])
+def test_a_fact_that_the_extractor_names_is_superseded_whatever_the_words_are(change: str) -> None:
+    new = candidate_of("User has settled down in Oslo.", change=change, changes_atom="atom_old")
+    other = known("User loves Lisbon.", atom_id="atom_other")
+
+    decision = decide(new, [known("User lives in Lisbon."), other], APRIL)
+
+    assert isinstance(decision, Supersede)
+    assert (decision.atom_id, decision.closes_at, decision.also) == ("atom_old", APRIL, ())
+    assert decision.because == f"It {change} a known fact, which the extractor was shown."
+
+
+def test_a_fact_that_is_not_among_the_known_ones_or_not_active_is_not_changed_by_name() -> None:
+    new = candidate_of("User has settled down in Oslo.", change="replaces", changes_atom="atom_else")
+    archived = known_with(known("User lives in Lisbon.", atom_id="atom_else"), status="ARCHIVED")
+    assert isinstance(decide(new, [known("User lives in Lisbon.")], APRIL), Add)
+    assert isinstance(decide(new, [archived], APRIL), Add)
+
+
+@pytest.mark.parametrize("trust", ["assistant", "tool"])
+def test_a_named_fact_is_not_changed_by_a_word_that_counts_less(trust: str) -> None:
+    new = candidate_of("User has settled down in Oslo.", trust=trust, change="replaces", changes_atom="atom_old")
+    decision = decide(new, [known("User lives in Lisbon.")], APRIL)
+    assert decision == Skip(f"The {trust} cannot change what the user stated.", "atom_old")
+
+
+def test_a_plan_changes_no_present_fact_that_it_names() -> None:
+    plan = candidate_of("User moves to Oslo in May.", kind="INTENTION", change="replaces", changes_atom="atom_old")
+    assert isinstance(decide(plan, [known("User lives in Lisbon.")], APRIL), Add)
+    assert isinstance(decide(plan, [known("User moves to Bergen.", kind="INTENTION")], APRIL), Supersede)
+
+
+def test_a_named_fact_is_confirmed_in_other_words_unless_something_would_be_lost() -> None:
+    def confirm(text: str, **fields: Any) -> type:
+        new = candidate_of(text, changes_atom="atom_old", **fields)
+        return type(decide(new, [known("User has two dogs at home in Lisbon.", slot=HOME)], APRIL))
+
+    assert confirm("Two dogs live with User in Lisbon.") is Reinforce
+    assert confirm("User's dogs are well.") is Reinforce
+    assert confirm("Two dogs live with User in Oslo.") is Add
+    assert confirm("Three dogs live with User in Lisbon.") is Add
+    assert confirm("No dogs live with User.") is Add
+    assert confirm("User's dogs are well in lisbon.", slot=replace(OSLO, subject="anna")) is Add
+
+
 def test_a_reason_never_quotes_another_atom() -> None:
     secret = known("User lives in Lisbon.", slot=HOME)
     reasons = [

@@ -15,6 +15,9 @@ from longmind.models.atom import AtomKind, Trust
 from longmind.models.atom import Precision as Precision
 from longmind.models.entity import EntityType
 
+Change = Literal["none", "replaces", "corrects", "ends"]
+"""What a fact does to a known one: it gives a new value, says that the old one was never so, or that it is over."""
+
 
 @dataclass(frozen=True)
 class SourceMessage:
@@ -74,10 +77,10 @@ class Candidate:
     slot: Slot | None = None
     corrects: bool = False
     """True if the speaker says that something has changed or was wrong: "no longer", "not Tuesday: Thursday"."""
-    change: Literal["none", "replaces", "corrects", "ends"] = "none"
-    """The change that it makes to a known fact: a new value, a correction of what was never so, or an end."""
+    change: Change = "none"
+    """The change that it makes to something known."""
     changes_atom: str | None = None
-    """The id of the known atom that it changes, where the extractor was shown it; a proposal, which is checked."""
+    """The id of the known atom that it changes or, with the change `none`, confirms: a proposal, which is checked."""
 
 
 @dataclass(frozen=True)

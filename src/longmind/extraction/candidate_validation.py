@@ -13,7 +13,7 @@ from typing import get_args
 
 from longmind.clock import Micros, to_iso
 from longmind.errors import InvalidInput, LimitExceeded
-from longmind.extraction.candidate import Candidate, Mention, Slot, SourceMessage
+from longmind.extraction.candidate import Candidate, Change, Mention, Slot, SourceMessage
 from longmind.extraction.source_trust import find_trust, may_say_kind
 from longmind.models.atom import AtomKind, Precision
 from longmind.models.entity import EntityType, fold_name
@@ -82,6 +82,8 @@ def _repair(candidate: Candidate, messages: Mapping[str, SourceMessage]) -> tupl
         precision=candidate.precision if candidate.precision in get_args(Precision) else "instant",
         valid_from=_repair_instant(candidate.valid_from),
         valid_to=_repair_instant(candidate.valid_to),
+        change=candidate.change if candidate.change in get_args(Change) else "none",
+        changes_atom=_repair_text(candidate.changes_atom, _NAME_LIMIT),
     )
     begins = find_time(candidate, messages) if candidate.valid_from is None else candidate.valid_from
     if candidate.valid_to is not None and candidate.valid_to <= begins:

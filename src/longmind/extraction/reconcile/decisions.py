@@ -7,6 +7,7 @@ would leave one after another.
 The known atoms for a candidate are those of the space that are neither archived nor deleted and
 - have a slot with the same subject and attribute, closed ones too, or
 - have the same `text_key`, closed ones too, or
+- are named by the candidate, closed ones too, or
 - are among the most similar ones that are still valid: about twenty, by words and, with an embedder, by vectors.
 Their order does not matter, and an atom that several lookups find may be given several times.
 
@@ -24,6 +25,7 @@ from typing import ClassVar, Literal, Self
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.extraction.candidate import Candidate, Slot
 from longmind.extraction.reconcile.candidate_comparison import compare_candidate, text_key
+from longmind.extraction.reconcile.statement_comparison import Comparison, find_values
 from longmind.extraction.source_trust import may_replace, may_say_kind, rank_trust
 from longmind.language.statement import parse_statement
 from longmind.models.atom import BEHAVIORAL_KINDS, Atom, Category, Trust
@@ -161,7 +163,9 @@ def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) ->
     for each in sorted({each.atom.id: each for each in known}.values(), key=_order_by_age):
         if each.atom.status != "ACTIVE" or each.atom.category.kind == "PATTERN":
             continue
-        comparison = compare_candidate(candidate, each.atom, each.slot, each.similarity, said_at)
+        comparison = _read_proposal(candidate, each) or compare_candidate(
+            candidate, each.atom, each.slot, each.similarity, said_at
+        )
         if comparison.kind == "same" and not _has_ended(each.atom, said_at):
             same.append(each)
         elif comparison.kind == "changed":
@@ -175,6 +179,24 @@ def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) ->
     if changed:
         return _replace(candidate, changed, same, said_at)
     return Add("Nothing similar was known.")
+
+
+def _read_proposal(candidate: Candidate, known: KnownAtom) -> Comparison | None:
+    """Return what the extractor that was shown an atom makes of it; None if it says nothing that can be believed.
+
+    A plan changes no present fact. A confirmation adds no name, number or value, since that would be lost.
+    """
+    if candidate.changes_atom != known.atom.id:
+        return None
+    if candidate.change != "none":
+        is_intended = candidate.kind == "INTENTION" and known.atom.category.kind != "INTENTION"
+        because = f"It {candidate.change} a known fact, which the extractor was shown."
+        return None if is_intended else Comparison("changed", because)
+    new, old = parse_statement(candidate.text), parse_statement(known.atom.text)
+    has_new_value = bool(new.names - old.names or find_values(new) - find_values(old)) or (
+        candidate.slot is not None and known.slot is not None and candidate.slot != known.slot
+    )
+    return None if has_new_value or new.main.denied != old.main.denied else Comparison("same")
 
 
 def _order_by_age(known: KnownAtom) -> tuple[Micros, str]:

@@ -1,4 +1,7 @@
-"""Lookup of the atoms that a candidate may repeat or change: those in its slot, with its words, or similar to it."""
+"""Lookup of the atoms that a candidate may repeat or change: those in its slot, with its words, or similar to it.
+
+An atom that the candidate names is looked up as well, if it is one of the space.
+"""
 
 from __future__ import annotations
 
@@ -132,6 +135,8 @@ def _find_near(
             found.update(atoms.list_positions_in_slot(run, space_id, subject, slot.attribute, _MOST_IN_A_SLOT))
     if index.atoms == 0:
         return dict.fromkeys(sorted(found))
+    if candidate.candidate.changes_atom is not None:
+        found |= set(np.flatnonzero(index.ids.values == candidate.candidate.changes_atom.encode()).tolist())
     is_live = index.present.values & (index.archived_at.values == FOREVER)
     is_valid = is_live & (index.valid_to.values > now)
     overlap = index.overlap(candidate.terms)
