@@ -404,6 +404,11 @@ def test_a_named_fact_is_not_changed_by_a_word_that_counts_less(trust: str) -> N
     assert decision == Skip(f"The {trust} cannot change what the user stated.", "atom_old")
 
 
+def test_a_named_fact_in_the_same_words_is_confirmed() -> None:
+    new = candidate_of("User lives in Lisbon", change="replaces", changes_atom="atom_old")
+    assert isinstance(decide(new, [known("User lives in Lisbon.")], APRIL), Reinforce)
+
+
 def test_a_plan_changes_no_present_fact_that_it_names() -> None:
     plan = candidate_of("User moves to Oslo in May.", kind="INTENTION", change="replaces", changes_atom="atom_old")
     assert isinstance(decide(plan, [known("User lives in Lisbon.")], APRIL), Add)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from longmind.clock import Micros
 from longmind.models.atom import AtomKind, Trust
@@ -16,7 +16,7 @@ from longmind.models.atom import Precision as Precision
 from longmind.models.entity import EntityType
 
 Change = Literal["none", "replaces", "corrects", "ends"]
-"""What a fact does to a known one: it gives a new value, says that the old one was never so, or that it is over."""
+"""The change that a fact makes to a known one: a new value, a denial that it was ever so, or an end."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,16 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class KnownFact:
+    """A fact that is known before an extraction, as an extractor is shown it."""
+
+    atom_id: str
+    text: str
+    attribute: str | None = None
+    """The attribute of its slot, if it has one."""
+
+
+@dataclass(frozen=True)
 class Cost:
     """The cost of model calls in tokens, and in US dollars where the price is known."""
 
@@ -103,7 +113,7 @@ class Extracted:
 
 
 class Extractor(Protocol):
-    """Finds what is worth remembering. It writes nothing, and returns the same candidates for the same messages."""
+    """Finds what is worth remembering. It writes nothing, and returns the same candidates for the same input."""
 
     @property
     def name(self) -> str:
@@ -114,4 +124,18 @@ class Extractor(Protocol):
 
         messages: the messages in their order; read-only ones are context and give no candidates.
         version: the version of the prompt, for extractors that have one.
+        """
+
+
+@runtime_checkable
+class InformedExtractor(Extractor, Protocol):
+    """An extractor that can be shown what is known, so that it can say which fact a candidate changes."""
+
+    def wants_known_facts(self, version: str) -> bool:
+        """Return whether a version of the prompt shows known facts. Looking them up takes time."""
+
+    def extract(self, messages: Sequence[SourceMessage], version: str, known: Sequence[KnownFact] = ()) -> Extracted:
+        """Return the candidates in messages.
+
+        known: facts that hold and are near to the messages, the most useful first.
         """

@@ -1,7 +1,8 @@
 """Extraction of a conversation into a memory space, from its new messages to the atoms that are written.
 
 An extraction has three steps:
-1. `prepare` reads the messages since the watermark, runs the extractor, and embeds what it found;
+1. `prepare` reads the messages since the watermark, runs the extractor, with known facts where it wants them, and
+   embeds what it found;
 2. `plan_write` decides what becomes of each candidate, against the space as it is then;
 3. the function that it returns writes the plan, in the transaction that also ends the job.
 
@@ -27,6 +28,7 @@ from longmind.extraction.candidate import Candidate, Cost, Extractor
 from longmind.extraction.candidate_validation import find_time, validate_candidates
 from longmind.extraction.conversation_facts import ConversationFactReader
 from longmind.extraction.forgotten import ForgettableFact
+from longmind.extraction.known_facts import KnownFactFinder
 from longmind.extraction.patterns.job import PatternFinder
 from longmind.extraction.reconcile.known_atoms import ComparableCandidate
 from longmind.extraction.reconcile.plan import Plan, make_plan
@@ -68,7 +70,7 @@ _SHARED_RESULT = frozenset({"messages", "cost", "note", "skipped"})
 class PreparedExtraction:
     """The candidates of one extraction, ready to be compared with what is known.
 
-    It does not depend on the space, so it stays usable when the space changes before it is written.
+    It stays usable when the space changes before it is written: what it says about atoms of the space is only proposed.
     """
 
     scope: Scope
@@ -102,6 +104,7 @@ class Pipeline:
     ) -> None:
         self.pattern_finder = PatternFinder(database, retriever, clock)
         self.fact_reader = ConversationFactReader(database, extractor_of)
+        self._known_facts = KnownFactFinder(database, retriever, clock)
         self._database = database
         self._retriever = retriever
         self._extractor_of = extractor_of
@@ -186,7 +189,7 @@ class Pipeline:
             raise InvalidInput(
                 "The engine has no extractor.", hint="Open the engine with an extractor, such as extractor='rules'."
             )
-        extracted = self._extractor_of(scope).extract(source.messages, order.version)
+        extracted = self._known_facts.extract(self._extractor_of(scope), source, order.version)
         validated = validate_candidates(extracted.candidates, source.messages)
         valid = self._cut_forgotten(source, [candidate for candidate, refusal in validated if refusal is None])
         if source.destination.speaker is not None:

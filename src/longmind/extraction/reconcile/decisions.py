@@ -186,7 +186,7 @@ def _read_proposal(candidate: Candidate, known: KnownAtom) -> Comparison | None:
 
     A plan changes no present fact. A confirmation adds no name, number or value, since that would be lost.
     """
-    if candidate.changes_atom != known.atom.id:
+    if candidate.changes_atom != known.atom.id or text_key(candidate.text) == text_key(known.atom.text):
         return None
     if candidate.change != "none":
         is_intended = candidate.kind == "INTENTION" and known.atom.category.kind != "INTENTION"
