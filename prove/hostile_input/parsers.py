@@ -98,7 +98,7 @@ def _instant(text: str) -> None:
 
 
 def _answer(text: str) -> None:
-    for version in ("extraction-v1", "extraction-v2"):
+    for version in ("extraction-v1", "extraction-v2", "extraction-v3"):
         for fact in read_answer(text, version).facts:
             again = read_answer(json.dumps({"facts": [fact.model_dump()]}), version).facts
             assert again == [fact]

@@ -40,6 +40,28 @@ def fact_v2(text: str = "The user lives in Graz.", **changes: Any) -> dict[str, 
     return fact(text, **{**more, **changes})
 
 
+def fact_v3(text: str = "User lives in Graz.", **changes: Any) -> dict[str, Any]:
+    """Return a fact as a model answers it by the third version of the prompt."""
+    return {
+        "text": text,
+        "subject": "user",
+        "attribute": "home",
+        "qualifier": None,
+        "value": "Graz",
+        "kind": "FACT",
+        "category": "home",
+        "importance": 4,
+        "certainty": 1,
+        "negated": False,
+        "valid_from": None,
+        "sources": ["m1"],
+        "decision": "add",
+        "of": None,
+        "entities": [],
+        **changes,
+    }
+
+
 def facts(*found: Any) -> dict[str, Any]:
     return {"facts": list(found)}
 
@@ -51,7 +73,19 @@ def transcript(request: ModelRequest) -> str:
 
 def transcript_lines(request: ModelRequest) -> list[dict[str, Any]]:
     """Return the messages within the fence, decoded."""
-    return [json.loads(line) for line in transcript(request).split("\n")[1:-1]]
+    return _read_section(request, "transcript")
+
+
+def known_lines(request: ModelRequest) -> list[dict[str, Any]]:
+    """Return the known facts within their fence, decoded; none where there is no such section."""
+    return _read_section(request, "known facts") if transcript(request).startswith("=== known facts ") else []
+
+
+def _read_section(request: ModelRequest, name: str) -> list[dict[str, Any]]:
+    lines = transcript(request).split("\n")
+    edges = [place for place, line in enumerate(lines) if line.startswith(f"=== {name} ")]
+    assert len(edges) == 2
+    return [json.loads(line) for line in lines[edges[0] + 1 : edges[1]]]
 
 
 def new_numbers(request: ModelRequest) -> Sequence[str]:

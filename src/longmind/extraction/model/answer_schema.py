@@ -98,6 +98,22 @@ _Name = Annotated[str, _to_one_line(NAME_LIMIT), AfterValidator(_require_text)]
 _Moment = Annotated[str | None, BeforeValidator(lambda value: value if isinstance(value, str) else None)]
 
 
+def _read_phrase(value: object) -> str | None:
+    """Return a short text or a number as one line; None for anything else, and for an empty one."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return " ".join(to_storable(str(value)).split())[:NAME_LIMIT].rstrip() or None
+
+
+_Phrase = Annotated[str | None, BeforeValidator(_read_phrase)]
+_Sentence = Annotated[str, _to_one_line(FACT_LIMIT), AfterValidator(_require_text)]
+_CategoryName = Annotated[str, _to_one_line(NAME_LIMIT)]
+_KnownKind = Annotated[Kind, BeforeValidator(lambda value: value.strip().upper() if isinstance(value, str) else value)]
+# Validators run from right to left: clamped first, then rounded.
+_Importance = Annotated[int, BeforeValidator(round), _clamp_number(1, 5, 3)]
+_Sources = Annotated[list[str], _keep_valid(str, SOURCES_LIMIT)]
+
+
 class _Part(BaseModel):
     """A part of the answer.
 
@@ -131,15 +147,14 @@ class GivenSlot(_Part):
 
 
 class Fact(_Part):
-    """The fields of a fact that both versions ask for."""
+    """The fields of a fact that the first two versions ask for."""
 
-    text: Annotated[str, _to_one_line(FACT_LIMIT), AfterValidator(_require_text)]
-    category: Annotated[str, _to_one_line(NAME_LIMIT)] = ""
-    kind: Annotated[Kind, BeforeValidator(lambda value: value.strip().upper() if isinstance(value, str) else value)]
-    # Validators run from right to left: clamped first, then rounded.
-    importance: Annotated[int, BeforeValidator(round), _clamp_number(1, 5, 3)] = 3
+    text: _Sentence
+    category: _CategoryName = ""
+    kind: _KnownKind
+    importance: _Importance = 3
     confidence: Annotated[float, _clamp_number(0, 1, 0.5)] = 0.5
-    sources: Annotated[list[str], _keep_valid(str, SOURCES_LIMIT)] = Field(default_factory=list)
+    sources: _Sources = Field(default_factory=list)
     valid_from: _Moment = None
 
     def to_mentions(self) -> tuple[Mention, ...]:
@@ -175,7 +190,57 @@ class FactV2(Fact):
         return tuple(Mention(each.name, each.type, tuple(each.aliases)) for each in self.entities)
 
 
-FACTS: dict[str, type[Fact]] = {"extraction-v1": FactV1, "extraction-v2": FactV2}
+CERTAINTIES = (1.0, 0.7, 0.4)
+"""The degrees of certainty: stated, probable, hedged."""
+FactDecision = Literal["add", "reinforce", "replace", "correct", "end"]
+"""The decisions about known facts that a model may propose."""
+
+
+class FactV3(_Part):
+    """A fact of the third version, with its slot in parts and a decision about a known fact."""
+
+    text: _Sentence
+    subject: Annotated[str, BeforeValidator(lambda value: _read_phrase(value) or "user")] = "user"
+    attribute: _Phrase = None
+    qualifier: _Phrase = None
+    value: _Phrase = None
+    kind: _KnownKind
+    category: _CategoryName = ""
+    importance: _Importance = 3
+    certainty: Annotated[
+        float,
+        BeforeValidator(lambda value: min(CERTAINTIES, key=lambda each: abs(each - value))),
+        _clamp_number(0, 1, 0.7),
+        Field(json_schema_extra={"enum": list(CERTAINTIES)}),
+    ] = 0.7
+    negated: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
+    valid_from: _Moment = None
+    sources: _Sources = Field(default_factory=list)
+    decision: Annotated[FactDecision, _choose_known(get_args(FactDecision), "add")] = "add"
+    of: _Phrase = None
+    entities: Annotated[list[KnownAs], _keep_valid(KnownAs, MENTIONS_LIMIT)] = Field(default_factory=list)
+
+    @property
+    def confidence(self) -> float:
+        """The certainty, under the name that it has in a candidate."""
+        return self.certainty
+
+    @property
+    def is_hedged(self) -> bool:
+        """True if the speaker does not commit to it."""
+        return self.certainty <= CERTAINTIES[-1]
+
+    def to_mentions(self) -> tuple[Mention, ...]:
+        """Return the entities of the fact as mentions."""
+        return tuple(Mention(each.name, each.type, tuple(each.aliases)) for each in self.entities)
+
+
+AnyFact = Fact | FactV3
+FACTS: dict[str, type[Fact] | type[FactV3]] = {
+    "extraction-v1": FactV1,
+    "extraction-v2": FactV2,
+    "extraction-v3": FactV3,
+}
 """The fact that each version of the prompt asks for."""
 
 
@@ -183,7 +248,7 @@ FACTS: dict[str, type[Fact]] = {"extraction-v1": FactV1, "extraction-v2": FactV2
 class ParsedAnswer:
     """The facts of an answer, and complaints about the parts that could not be read."""
 
-    facts: list[Fact]
+    facts: list[AnyFact]
     complaints: list[str]
     usable: bool = True
     """False if there is no list of facts at all."""
@@ -225,7 +290,7 @@ def read_answer(text: str, version: str) -> ParsedAnswer:
     members = answer.get("facts") if isinstance(answer, dict) else None
     if not isinstance(members, list):
         return ParsedAnswer([], ["The answer is not an object with the list `facts`."], usable=False)
-    facts: list[Fact] = []
+    facts: list[AnyFact] = []
     complaints: list[str] = []
     for place, member in enumerate(members):
         if isinstance(member, dict) and str(member.get("kind")).strip().upper() == "PATTERN":

@@ -1,7 +1,8 @@
 """The extractor that asks a language model, window by window, and accepts only what can be checked.
 
 An answer that does not keep to the schema is sent back once with complaints. A budget is asked before every call; the
-messages that it does not cover are returned unread, so that another extractor can take over.
+messages that it does not cover are returned unread, so that another extractor can take over. A prompt that decides
+about known facts shows the same ones with every window.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from longmind.errors import ModelCancelled, ModelFailed, ModelTimedOut
-from longmind.extraction.candidate import Candidate, Cost, Extracted, SourceMessage
-from longmind.extraction.model.answer_schema import ParsedAnswer, build_answer_schema, read_answer
-from longmind.extraction.model.citations import build_candidates
+from longmind.extraction.candidate import Candidate, Cost, Extracted, KnownFact, SourceMessage
+from longmind.extraction.model.answer_schema import FACTS, FactV3, ParsedAnswer, build_answer_schema, read_answer
+from longmind.extraction.model.citations import build_candidates, count_unknown
+from longmind.extraction.model.numbered_facts import NumberedFacts
 from longmind.extraction.model.prompt_versions import Prompt, load_prompt
 from longmind.extraction.model.spend_cap import Budget, CallCost, UnlimitedBudget
 from longmind.extraction.model.transcript import TranscriptWindow, split_into_windows
@@ -47,30 +49,42 @@ class ModelExtractor:
         """True if the cost of a call is known before it is made."""
         return self._prices.dollars(self._model.name, 1, 1) is not None
 
-    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+    def wants_known_facts(self, version: str) -> bool:
+        """Return whether a version of the prompt decides about known facts."""
+        return issubclass(FACTS[load_prompt(version).version], FactV3)
+
+    def extract(self, messages: Sequence[SourceMessage], version: str, known: Sequence[KnownFact] = ()) -> Extracted:
         """Return the candidates in messages, without a limit on the cost.
+
+        known: what is known about the same subjects, for the versions that decide about it.
 
         Raises `ModelFailed` if the model gives no usable answer twice, and the errors of the model's calls.
         """
-        extracted, _ = self.extract_within(messages, version, UnlimitedBudget())
+        extracted, _ = self.extract_within(messages, version, UnlimitedBudget(), known)
         return extracted
 
     def extract_within(
-        self, messages: Sequence[SourceMessage], version: str, budget: Budget
+        self, messages: Sequence[SourceMessage], version: str, budget: Budget, known: Sequence[KnownFact] = ()
     ) -> tuple[Extracted, list[SourceMessage]]:
         """Extract as far as a budget allows.
 
         Returns what was found, and the messages that were not read, with the others as read-only context.
         """
-        calls = _ExtractionCalls(self._model, self._prices, budget, load_prompt(version))
+        shown = NumberedFacts(known if self.wants_known_facts(version) else ())
+        calls = _ExtractionCalls(self._model, self._prices, budget, load_prompt(version), shown)
         windows = split_into_windows(messages)
         found: list[Candidate] = []
+        unread: list[SourceMessage] = []
+        unknown = 0
         for place, window in enumerate(windows):
             answer = calls.read(window)
             if answer is None:
-                return Extracted(_select_best(found), calls.cost), _mark_unread(messages, windows[place:])
-            found += build_candidates(answer.facts, window, messages)
-        return Extracted(_select_best(found), calls.cost), []
+                unread = _mark_unread(messages, windows[place:])
+                break
+            found += build_candidates(answer.facts, window, messages, shown)
+            unknown += count_unknown(answer.facts, shown)
+        note = f"Facts that named an unknown fact and were only added: {unknown}." if unknown else None
+        return Extracted(_select_best(found), calls.cost, note), unread
 
 
 @dataclass
@@ -81,6 +95,7 @@ class _ExtractionCalls:
     prices: Prices
     budget: Budget
     prompt: Prompt
+    known: NumberedFacts
     cost: Cost = field(default_factory=Cost)
 
     def read(self, window: TranscriptWindow) -> ParsedAnswer | None:
@@ -88,7 +103,7 @@ class _ExtractionCalls:
 
         A faulty answer is asked for once more, with a complaint. Raises ModelFailed if neither answer is usable.
         """
-        fence = window.fence
+        fence = replace(window.fence, known_facts=self.known.lines)
         prompt = self.prompt.fill(boundary=fence.boundary, most_facts=FACTS_A_WINDOW)
         transcript = ModelMessage("user", str(fence))
         reply = self._ask(prompt, [transcript])

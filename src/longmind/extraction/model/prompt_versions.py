@@ -1,6 +1,7 @@
 """Prompts by version: one file each, with placeholders that are filled in on use.
 
 A published prompt never changes, since atoms are stored with the version that found them. A change is a new version.
+Only the list of slots, where a prompt has one, is that of the package.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from functools import lru_cache
 from importlib.resources import files
 
 from longmind.errors import InvalidInput
+from longmind.extraction.slot_types import SLOT_TYPES
 
 _PROMPTS = files("longmind.extraction.model") / "prompts"
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _FAMILY = "extraction-"
+_SLOTS = "{{slots}}"
 
 
 @dataclass(frozen=True)
@@ -47,4 +50,13 @@ def load_prompt(version: str) -> Prompt:
     full = version if version.startswith(_FAMILY) else f"{_FAMILY}{version}"
     if full not in list_versions():
         raise InvalidInput(f"Unknown extraction version {version!r}.", hint=f"Use one of {', '.join(list_versions())}.")
-    return Prompt(full, (_PROMPTS / f"{full}.md").read_text("utf-8"))
+    return Prompt(full, (_PROMPTS / f"{full}.md").read_text("utf-8").replace(_SLOTS, describe_slots()))
+
+
+def describe_slots() -> str:
+    """Return the table of slots as a model is shown it."""
+    rows = ["| attribute | values | category | kind | importance | text about the user |", "| --- " * 6 + "|"]
+    for slot in SLOT_TYPES.values():
+        values, text = "one" if slot.single else "many", (slot.template or "").format(value="…")
+        rows.append(f"| {slot.attribute} | {values} | {slot.category} | {slot.kind} | {slot.importance} | {text} |")
+    return "\n".join(rows)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from longmind.clock import Clock, to_iso
-from longmind.extraction.candidate import Extracted, Extractor, SourceMessage
+from longmind.extraction.candidate import Extracted, Extractor, KnownFact, SourceMessage
 from longmind.scope import Scope, TenantScope
 from longmind.settings import Settings
 from longmind.store.database import Database
@@ -70,18 +70,23 @@ class CappedExtractor:
         """The name of the model extractor, also after the fallback took over."""
         return self._extractor.name
 
-    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+    def wants_known_facts(self, version: str) -> bool:
+        """Return whether the model extractor wants to be shown known facts."""
+        return self._extractor.wants_known_facts(version)
+
+    def extract(self, messages: Sequence[SourceMessage], version: str, known: Sequence[KnownFact] = ()) -> Extracted:
         """Extract with the model as far as the budget allows, then with the fallback."""
-        extracted, unread = self._extractor.extract_within(messages, version, self._budget)
+        extracted, unread = self._extractor.extract_within(messages, version, self._budget, known)
         if not unread:
             return extracted
         fallback = self._fallback()
         rest = fallback.extract(unread, version)
         number = sum(not message.read_only for message in unread)
+        note = f"The spend cap of the month is reached: {fallback.name} read {number} of the messages."
         return replace(
             extracted,
             candidates=[*extracted.candidates, *rest.candidates],
-            note=f"The spend cap of the month is reached: {fallback.name} read {number} of the messages.",
+            note=note if extracted.note is None else f"{note} {extracted.note}",
         )
 
 

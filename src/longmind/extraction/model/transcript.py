@@ -73,18 +73,26 @@ class Fence:
     """Lines of JSON that a model must read as data, between two lines with a boundary."""
 
     body: str
+    known_facts: str = ""
+    """Lines with known facts, which stand before the transcript between two lines of their own."""
 
     @property
     def boundary(self) -> str:
         """A word that does not occur in the lines; the same lines always have the same one."""
+        lines = f"{self.known_facts}{self.body}"
         boundary = ""
-        while not boundary or boundary in self.body:
-            boundary = hashlib.blake2b(f"{boundary}{self.body}".encode(), digest_size=9).hexdigest()
+        while not boundary or boundary in lines:
+            boundary = hashlib.blake2b(f"{boundary}{lines}".encode(), digest_size=9).hexdigest()
         return boundary
 
     def __str__(self) -> str:
         boundary = self.boundary
-        return f"=== transcript {boundary} begins ===\n{self.body}\n=== transcript {boundary} ends ==="
+        parts = {"known facts": self.known_facts, "transcript": self.body}
+        return "\n".join(
+            f"=== {name} {boundary} begins ===\n{lines}\n=== {name} {boundary} ends ==="
+            for name, lines in parts.items()
+            if lines or name == "transcript"
+        )
 
 
 def encode_one_line_json(fields: dict[str, object]) -> str:
