@@ -109,7 +109,14 @@ class EngineParts:
         try:
             if self.mirror is not None:
                 self.mirror.position_at_opening = database.read(None, find_newest_place)
-            self.extractor_of = choose_extractor(extractor, settings, self.loop, database, self.clock)
+            self.extractor_of = choose_extractor(
+                extractor,
+                settings,
+                self.loop,
+                database,
+                self.clock,
+                None if self.embedding is None else self.embedding.encoder,
+            )
             summariser_of = choose_summariser(summariser, settings, self.loop)
         except BaseException:
             self.close()

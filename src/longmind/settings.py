@@ -70,8 +70,8 @@ class Settings:
     """The embedder of recall: `vendor:model`, `auto` for the local one if it is installed, or `none`."""
     reranker: str = "none"
     """The model that rereads the best hits: `local:minilm-l12`, or `none`. It takes a third of a second or more."""
-    extractor: str = "rules"
-    """The extractor of facts from conversations: `rules`, which needs no model, `model:vendor:name`, or `none`."""
+    extractor: str = "local"
+    """The extractor of facts: `local`, which needs no key, `rules`, which needs no model, `model:vendor:name`, or `none`."""
     summariser: str = "extractive"
     """The summariser: `extractive`, which picks sentences and needs no model, or `model:vendor:name`."""
     rolling_summary_turns: int = 10

@@ -50,7 +50,7 @@ class LabelledMessage:
 
     id: str
     group: str
-    """The writer, or "real" for a real conversation."""
+    """The writer, or the file of labels of a real conversation."""
     setting: str
     at: str
     before: str
@@ -106,13 +106,33 @@ def list_real_messages() -> Iterator[tuple[str, str, str, str]]:
                 before = turn["text"]
 
 
+DEFAULTS: dict[str, Any] = {
+    "subject": "user",
+    "qualifier": None,
+    "certainty": 1,
+    "negated": False,
+    "valid_from": None,
+    "changes": None,
+    "of": None,
+}
+"""What a label says where it leaves a key out."""
+TEST_GROUPS = frozenset(("w3", "w8", "real-5"))
+"""What training never sees: two writers with all their users, settings and voices, and a sixth of the real text."""
+
+
+def is_for_testing(message: LabelledMessage) -> bool:
+    """Return whether a message is kept apart from training."""
+    return message.group in TEST_GROUPS
+
+
 def read_labels(folder: Path = HERE / "labels") -> dict[str, dict[str, Any]]:
     """Return the resolved labels by the id of their message."""
     labels = {}
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text().splitlines():
             label = json.loads(line)
-            labels[label["m"]] = label
+            facts = [{**DEFAULTS, **fact} for fact in label["facts"]]
+            labels[label["m"]] = {**label, "facts": facts, "file": path.stem}
     return labels
 
 
@@ -133,6 +153,6 @@ def read_labelled_messages() -> list[LabelledMessage]:
         if name in labels:
             label = labels[name]
             found.append(
-                LabelledMessage(name, "real", "real", at, before, text, label["facts"], label.get("nothing"))
+                LabelledMessage(name, label["file"], "real", at, before, text, label["facts"], label.get("nothing"))
             )
     return found

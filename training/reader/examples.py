@@ -1,4 +1,4 @@
-"""Labelled messages as examples for the network: token ids, tags of stretches, and what each stretch states."""
+"""Labelled messages as examples for the network: the encoder's states, tags of tokens, and what each stretch states."""
 
 from __future__ import annotations
 
@@ -8,99 +8,105 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import BertWordPieceTokenizer
 
-from longmind.extraction.reader.encoding import Window, encode_windows
-from longmind.extraction.reader.labels import ATTRIBUTES, CATEGORIES, CHANGES, KINDS
+from longmind.extraction.reader.labels import ATTRIBUTES, CATEGORIES, CHANGES, HEADS, KINDS
+from longmind.extraction.reader.network import EncodedPiece
+from longmind.providers.local.text_encoder import TextEncoder
+from longmind.recall.message_pieces import split_message
 from training.reader.conversations import LabelledMessage
 
 IGNORED = -100
+"""The tag of a token that the network is not asked about: the marks at the beginning and the end."""
+Tags = NDArray[np.int64]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Span:
-    """What one fact says, and where: the tokens of its quote and of its value in a window."""
+    """The tokens of the quote and of the value of one fact, and the answers that the heads shall give."""
 
     quote: tuple[int, int]
     value: tuple[int, int] | None
-    attribute: int
-    kind: int
-    category: int
-    importance: int
-    of_user: int
-    negated: int
-    unsure: int
-    change: int
+    answers: dict[str, int]
 
 
 @dataclass
 class Example:
-    """One window of a message, with its tags."""
+    """One piece of a message."""
 
-    window: Window
     message: LabelledMessage
-    quote_tags: NDArray[np.int64]
-    value_tags: NDArray[np.int64]
+    piece: EncodedPiece
+    before: EncodedPiece | None
+    quote_tags: Tags
+    value_tags: Tags
     spans: list[Span] = field(default_factory=list)
 
 
-def make_examples(tokenizer: BertWordPieceTokenizer, messages: Sequence[LabelledMessage]) -> list[Example]:
-    """Return the windows of messages with the tags that their labels give."""
+def encode_piece(encoder: TextEncoder, text: str) -> EncodedPiece:
+    """Return a piece as the reader sees it when it runs."""
+    encoded = encoder.encode(text)
+    return EncodedPiece(encoded.states, encoded.offsets)
+
+
+def make_examples(encoder: TextEncoder, messages: Sequence[LabelledMessage]) -> list[Example]:
+    """Return the pieces of messages with the tags that their labels give."""
     examples = []
     for message in messages:
-        for window in encode_windows(tokenizer, message.before, message.text):
-            examples.append(_make_example(message, window))
+        spans = split_message(message.before)[-1:]
+        before = encode_piece(encoder, message.before[slice(*spans[0])]) if spans else None
+        for start, end in split_message(message.text):
+            piece = encode_piece(encoder, message.text[start:end])
+            examples.append(_make_example(message, piece, before, start))
+            before = piece
     return examples
 
 
-def _make_example(message: LabelledMessage, window: Window) -> Example:
-    size = len(window.ids)
-    quote_tags, value_tags = np.full(size, IGNORED, np.int64), np.full(size, IGNORED, np.int64)
-    quote_tags[window.first : size - 1] = 0
-    value_tags[window.first : size - 1] = 0
-    example = Example(window, message, quote_tags, value_tags)
-    done: set[tuple[int, int]] = set()
+def _make_example(message: LabelledMessage, piece: EncodedPiece, before: EncodedPiece | None, start: int) -> Example:
+    size = len(piece.offsets)
+    tags = np.zeros((2, size), np.int64)
+    tags[:, [0, -1]] = IGNORED
+    example = Example(message, piece, before, tags[0], tags[1])
     for fact in message.facts:
-        at = _find_quote(message.text, fact)
-        quote = window.find_tokens(at, at + len(fact["quote"]))
-        if at < 0 or quote is None:
+        at = message.text.find(fact["quote"])
+        quote = _find_tokens(piece, at - start, at - start + len(fact["quote"])) if at >= 0 else None
+        if quote is None:
             continue
         value = None
         if fact["value"]:
-            inside = at + fact["quote"].find(fact["value"])
-            value = window.find_tokens(inside, inside + len(fact["value"]))
-        if quote not in done:
-            _tag(quote_tags, quote)
-            done.add(quote)
+            inside = at - start + fact["quote"].find(fact["value"])
+            value = _find_tokens(piece, inside, inside + len(fact["value"]))
+        _tag(example.quote_tags, quote)
         if value is not None:
-            _tag(value_tags, value)
-        example.spans.append(_make_span(fact, quote, value))
+            _tag(example.value_tags, value)
+        example.spans.append(Span(quote, value, _answer_heads(fact)))
     return example
 
 
-def _find_quote(text: str, fact: dict[str, Any]) -> int:
-    return text.find(fact["quote"])
+def _find_tokens(piece: EncodedPiece, start: int, end: int) -> tuple[int, int] | None:
+    """Return the tokens of a stretch of a piece, or None if none of it is there."""
+    inside = [place for place, (low, high) in enumerate(piece.offsets) if low < high and low < end and high > start]
+    return (inside[0], inside[-1] + 1) if inside else None
 
 
-def _tag(tags: NDArray[np.int64], at: tuple[int, int]) -> None:
-    """Tag a stretch, unless it lies inside one that is tagged already."""
-    if (tags[at[0] : at[1]] > 0).all():
-        return
-    tags[at[0] : at[1]] = 2
-    tags[at[0]] = 1
+def _tag(tags: Tags, at: tuple[int, int]) -> None:
+    """Tag a stretch; where it overlaps one that is tagged already, both become one."""
+    fresh = tags[at[0] : at[1]] == 0
+    begins = bool(fresh.all())
+    tags[at[0] : at[1]][fresh] = 2
+    if begins:
+        tags[at[0]] = 1
 
 
-def _make_span(fact: dict[str, Any], quote: tuple[int, int], value: tuple[int, int] | None) -> Span:
+def _answer_heads(fact: dict[str, Any]) -> dict[str, int]:
     attribute = fact["attribute"]
-    return Span(
-        quote,
-        value,
-        ATTRIBUTES.index(attribute if attribute in ATTRIBUTES else "other"),
-        KINDS.index(fact["kind"]),
-        CATEGORIES.index(fact["category"]),
-        int(fact["importance"]) - 2,
-        int(fact.get("subject", "user") == "user"),
-        int(bool(fact.get("negated"))),
-        int(fact.get("certainty", 1) < 1),
-        CHANGES.index(fact.get("changes") or "none"),
-    )
+    answers = {
+        "attribute": ATTRIBUTES.index(attribute if attribute in ATTRIBUTES else "other"),
+        "kind": KINDS.index(fact["kind"]),
+        "category": CATEGORIES.index(fact["category"]),
+        "importance": int(fact["importance"]) - 2,
+        "of_user": int(fact["subject"] == "user"),
+        "negated": int(bool(fact["negated"])),
+        "unsure": int(fact["certainty"] < 1),
+        "change": CHANGES.index(fact["changes"] or "none"),
+    }
+    assert set(answers) == set(HEADS)
+    return answers

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from training.reader.conversations import list_messages, list_real_messages, read_users
+from training.reader.conversations import DEFAULTS, list_messages, list_real_messages, read_users
 
 ATTRIBUTES = frozenset(
     "name pronouns birthday age home hometown workplace role education language relationship_status family_member friend "
@@ -30,15 +30,6 @@ CATEGORIES = frozenset(
 NOTHING = frozenset("question small_talk task transient general quoted hypothetical sarcasm code duplicate".split())
 CHANGES = (None, "replaces", "corrects", "ends")
 NEEDED = frozenset("text quote value attribute kind category importance".split())
-DEFAULTS: dict[str, Any] = {
-    "subject": "user",
-    "qualifier": None,
-    "certainty": 1,
-    "negated": False,
-    "valid_from": None,
-    "changes": None,
-    "of": None,
-}
 
 
 def list_texts() -> dict[str, str]:

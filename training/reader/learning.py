@@ -1,202 +1,196 @@
-"""The reader's network with its heads, and the loop that trains it."""
+"""The network of the reader in torch, and the loop that trains it. Only the training uses torch."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, gelu
 
-from longmind.extraction.reader.labels import ATTRIBUTES, CATEGORIES, CHANGES, KINDS
-from training.reader.examples import IGNORED, Example
-from training.reader.network import WIDTH, Encoder
+from longmind.extraction.reader.labels import HEADS
+from longmind.extraction.reader.network import ATTENTION_HEADS, CONTEXT_TOKENS
+from training.reader.examples import IGNORED, Example, Span
 
-HEAD_SIZES = {
-    "attribute": len(ATTRIBUTES),
-    "kind": len(KINDS),
-    "category": len(CATEGORIES),
-    "importance": 4,
-    "of_user": 2,
-    "negated": 2,
-    "unsure": 2,
-    "change": len(CHANGES),
-}
-RELATIONS = ("changed", "same", "independent", "ended", "corrected")
-HIDDEN = 256
+STATES = 4 * 384
+"""The states of a token: those of four layers of the encoder."""
+WIDTH, LAYERS, SPAN_WIDTH = 192, 2, 384
+EPOCHS, RATE, BATCH, SEED = 14, 7e-4, 24, 7
+_LOSS_OF_QUOTE, _LOSS_OF_VALUE, _LOSS_OF_HEAD = 3.0, 1.5, 0.6
 
 
-@dataclass(frozen=True)
-class PairExample:
-    """An earlier fact and a later statement, with the relation between them."""
+class ReaderModule(nn.Module):
+    """The network that `longmind.extraction.reader.network` runs, with its dropout."""
 
-    ids: list[int]
-    types: list[int]
-    relation: int
-    weight: float = 1.0
-
-
-class ReaderNetwork(nn.Module):
-    """The encoder, tags for the tokens, and heads for stretches and pairs."""
-
-    def __init__(self, dropout: float = 0.1) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.encoder = Encoder(dropout=dropout)
-        self.quote_tags, self.value_tags = nn.Linear(WIDTH, 3), nn.Linear(WIDTH, 3)
-        self.span = nn.Linear(3 * WIDTH, HIDDEN)
-        self.heads = nn.ModuleDict({name: nn.Linear(HIDDEN, size) for name, size in HEAD_SIZES.items()})
-        self.pair = nn.Linear(WIDTH, HIDDEN)
-        self.relation = nn.Linear(HIDDEN, len(RELATIONS))
-        self.dropout = nn.Dropout(dropout)
+        self.input = nn.Linear(STATES, WIDTH)
+        self.segment = nn.Embedding(2, WIDTH)
+        self.input_norm, self.last_norm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(WIDTH, ATTENTION_HEADS, 2 * WIDTH, 0.25, _gelu, batch_first=True, norm_first=True)
+            for _ in range(LAYERS)
+        )
+        self.quote, self.value = nn.Linear(WIDTH, 3), nn.Linear(WIDTH, 3)
+        self.span = nn.Linear(3 * WIDTH + 2 * STATES, SPAN_WIDTH)
+        self.heads = nn.ModuleDict({name: nn.Linear(SPAN_WIDTH, size) for name, size in HEADS.items()})
+        self.dropout, self.dropout_of_states = nn.Dropout(0.25), nn.Dropout(0.35)
 
-    def describe(self, states: Tensor, rows: Tensor, quotes: Tensor, values: Tensor) -> dict[str, Tensor]:
-        """Return what stretches state. The masks say which tokens are theirs."""
-        chosen = states[rows]
-        parts = [_mean(chosen, quotes), _mean(chosen, values), chosen[:, 0]]
-        hidden = self.dropout(nn.functional.gelu(self.span(torch.cat(parts, -1))))
-        return {name: head(hidden) for name, head in self.heads.items()}
+    def forward(self, states: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
+        """Return the hidden states of a batch; `mask` is true for tokens, and false for what fills the rows up."""
+        hidden = self.input_norm(self.input(self.dropout_of_states(states)) + self.segment(segments))
+        for layer in self.layers:
+            hidden = layer(hidden, src_key_padding_mask=~mask)
+        return self.last_norm(hidden)  # type: ignore[no-any-return]
 
-    def compare(self, states: Tensor) -> Tensor:
-        """Return the relation of each pair."""
-        return self.relation(self.dropout(nn.functional.gelu(self.pair(states[:, 0]))))  # type: ignore[no-any-return]
+    def describe(self, hidden: Tensor, spans: Sequence[tuple[int, Span]], states: Tensor) -> dict[str, Tensor]:
+        """Return the answers of the heads for spans, each given with its row; `states` are the means of their own."""
+        rows = torch.tensor([row for row, _ in spans])
+        length = hidden.shape[1]
+        quotes = _mask([span.quote for _, span in spans], length)
+        values = _mask([span.value or span.quote for _, span in spans], length)
+        chosen = hidden[rows]
+        parts = [_mean(chosen, quotes), _mean(chosen, values), chosen[:, 0], self.dropout_of_states(states)]
+        told = self.dropout(_gelu(self.span(torch.cat(parts, -1))))
+        return {name: head(told) for name, head in self.heads.items()}
 
-
-def _mean(states: Tensor, mask: Tensor) -> Tensor:
-    return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
-
-
-def pad(rows: Sequence[Sequence[int]], filler: int = 0) -> Tensor:
-    """Return rows of different lengths as one tensor."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows])
-
-
-def encode(network: ReaderNetwork, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> Tensor:
-    """Return the states of a batch."""
-    padded = pad(ids)
-    mask = pad([[1] * len(row) for row in ids])
-    return network.encoder(padded, mask, pad(types))  # type: ignore[no-any-return]
-
-
-def span_masks(examples: Sequence[Example], length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the rows of all stretches of a batch, and the masks of their quotes and values."""
-    rows, quotes, values = [], [], []
-    for row, example in enumerate(examples):
-        for span in example.spans:
-            rows.append(row)
-            quotes.append(_mask(span.quote, length))
-            values.append(_mask(span.value or span.quote, length))
-    return torch.tensor(rows, dtype=torch.long), torch.tensor(np.array(quotes)), torch.tensor(np.array(values))
-
-
-def _mask(at: tuple[int, int], length: int) -> np.ndarray:
-    mask = np.zeros(length, np.float32)
-    mask[at[0] : at[1]] = 1
-    return mask
-
-
-def loss_of_messages(network: ReaderNetwork, examples: Sequence[Example]) -> Tensor:
-    """Return the loss of a batch of windows."""
-    states = encode(network, [each.window.ids for each in examples], [each.window.types for each in examples])
-    dropped = network.dropout(states)
-    quote = nn.functional.cross_entropy(
-        network.quote_tags(dropped).flatten(0, 1).float(),
-        pad([each.quote_tags.tolist() for each in examples], IGNORED).flatten(),
-        ignore_index=IGNORED,
-    )
-    value = nn.functional.cross_entropy(
-        network.value_tags(dropped).flatten(0, 1).float(),
-        pad([each.value_tags.tolist() for each in examples], IGNORED).flatten(),
-        ignore_index=IGNORED,
-    )
-    total = 3 * quote + 2 * value
-    if any(each.spans for each in examples):
-        rows, quotes, values = span_masks(examples, states.shape[1])
-        told = network.describe(dropped, rows, quotes.to(states.dtype), values.to(states.dtype))
-        spans = [span for each in examples for span in each.spans]
-        for name in HEAD_SIZES:
-            wanted = torch.tensor([getattr(span, name) for span in spans])
-            total = total + 0.3 * nn.functional.cross_entropy(told[name].float(), wanted)
-    return total
+    def export(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the weights under the names that the runtime expects; matrices are turned for `given @ weight`."""
+        weights: dict[str, np.ndarray[Any, Any]] = {"segment": _array(self.segment.weight)}
+        parts: dict[str, nn.Module] = {
+            "input": self.input,
+            "input_norm": self.input_norm,
+            "last_norm": self.last_norm,
+            "quote": self.quote,
+            "value": self.value,
+            "span": self.span,
+        }
+        parts |= {f"head.{name}": head for name, head in self.heads.items()}
+        for number, layer in enumerate(self.layers):
+            assert isinstance(layer, nn.TransformerEncoderLayer)
+            attention = layer.self_attn
+            weights[f"{number}.attention.weight"] = _array(attention.in_proj_weight).T
+            weights[f"{number}.attention.bias"] = _array(attention.in_proj_bias)
+            parts |= {
+                f"{number}.output": attention.out_proj,
+                f"{number}.grow": layer.linear1,
+                f"{number}.shrink": layer.linear2,
+                f"{number}.norm_attention": layer.norm1,
+                f"{number}.norm_output": layer.norm2,
+            }
+        for name, part in parts.items():
+            weight = _array(part.weight)
+            weights[f"{name}.weight"] = weight.T if weight.ndim == 2 else weight
+            weights[f"{name}.bias"] = _array(part.bias)
+        return weights
 
 
-def loss_of_pairs(network: ReaderNetwork, pairs: Sequence[PairExample]) -> Tensor:
-    """Return the loss of a batch of pairs."""
-    states = encode(network, [each.ids for each in pairs], [each.types for each in pairs])
-    losses = nn.functional.cross_entropy(
-        network.compare(states).float(), torch.tensor([each.relation for each in pairs]), reduction="none"
-    )
-    weights = torch.tensor([each.weight for each in pairs])
-    return (losses * weights).sum() / weights.sum()
+def train(examples: Sequence[Example]) -> ReaderModule:
+    """Train the network: the same weights each time, since all chance has a seed."""
+    torch.manual_seed(SEED)
+    torch.use_deterministic_algorithms(True)
+    chance = random.Random(SEED)
+    network = ReaderModule().train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.05)
+    steps = EPOCHS * -(-len(examples) // BATCH)
+    step, began = 0, time.perf_counter()
+    for epoch in range(EPOCHS):
+        running = 0.0
+        for batch in _make_batches(examples, chance):
+            share = step / steps
+            for group in optimizer.param_groups:
+                group["lr"] = RATE * min(share / 0.08, 1.0) * (1 - share)
+            loss = _compute_loss(network, batch)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            running += float(loss.detach())
+            step += 1
+        print(
+            f"epoch {epoch + 1} of {EPOCHS}, loss {running / (steps / EPOCHS):.3f}, {time.perf_counter() - began:.0f} s"
+        )
+    return network.eval()
 
 
-def make_batches(lengths: Sequence[int], tokens: int, chance: random.Random) -> list[list[int]]:
-    """Group examples of similar length into batches of about so many tokens, in a random order."""
-    order = sorted(range(len(lengths)), key=lambda each: lengths[each] + chance.random() * 12)
-    batches: list[list[int]] = []
-    for place in order:
-        if batches and (len(batches[-1]) + 1) * max(lengths[place], 24) <= tokens and len(batches[-1]) < 32:
-            batches[-1].append(place)
-        else:
-            batches.append([place])
+def _make_batches(examples: Sequence[Example], chance: random.Random) -> list[list[Example]]:
+    """Group examples of similar length, in a random order."""
+    order = sorted(examples, key=lambda each: len(each.piece.offsets) + chance.random() * 15)
+    batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
     chance.shuffle(batches)
     return batches
 
 
-def train(
-    start: Path,
-    examples: Sequence[Example],
-    pairs: Sequence[PairExample],
-    *,
-    epochs: int = 8,
-    rate: float = 1e-4,
-    seed: int = 7,
-    frozen: bool = False,
-) -> ReaderNetwork:
-    """Train a network from the weights of a published encoder.
+def _compute_loss(network: ReaderModule, batch: Sequence[Example]) -> Tensor:
+    states, segments, mask = _pad_states(batch)
+    hidden = network(states, segments, mask)
+    dropped = network.dropout(hidden)
+    length = states.shape[1]
+    total = torch.zeros(())
+    for weight, head, tags in (
+        (_LOSS_OF_QUOTE, network.quote, [each.quote_tags for each in batch]),
+        (_LOSS_OF_VALUE, network.value, [each.value_tags for each in batch]),
+    ):
+        wanted = _pad_tags(tags, length)
+        total = total + weight * cross_entropy(head(dropped).flatten(0, 1), wanted.flatten(), ignore_index=IGNORED)
+    spans = [(row, span) for row, each in enumerate(batch) for span in each.spans]
+    if spans:
+        means = torch.tensor(np.stack([_average_states(batch[row], span) for row, span in spans]))
+        told = network.describe(dropped, spans, means)
+        for name, scores in told.items():
+            wanted = torch.tensor([span.answers[name] for _, span in spans])
+            total = total + _LOSS_OF_HEAD * cross_entropy(scores, wanted)
+    return total
 
-    frozen: leave the encoder as it is, and train only the heads.
-    """
-    torch.manual_seed(seed)
-    chance = random.Random(seed)
-    network = ReaderNetwork()
-    network.encoder.load(start)
-    network.train()
-    fast = [part for name, part in network.named_parameters() if not name.startswith("encoder.")]
-    slow = [part for name, part in network.named_parameters() if name.startswith("encoder.layers")]
-    groups = [{"params": fast, "lr": rate * 5}]
-    if not frozen:
-        groups.append({"params": slow, "lr": rate})
-    rates = [group["lr"] for group in groups]
-    optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
-    plan: list[tuple[str, list[int]]] = []
-    for _ in range(epochs):
-        now = [("message", b) for b in make_batches([len(each.window.ids) for each in examples], 1024, chance)]
-        now += [("pair", b) for b in make_batches([len(each.ids) for each in pairs], 1024, chance)] if pairs else []
-        chance.shuffle(now)
-        plan += now
-    began = time.perf_counter()
-    running = 0.0
-    for step, (sort, batch) in enumerate(plan):
-        share = step / len(plan)
-        factor = min(share / 0.06, 1.0) * (1 - share)
-        for group, base in zip(optimizer.param_groups, rates, strict=True):
-            group["lr"] = base * factor
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            if sort == "message":
-                loss = loss_of_messages(network, [examples[each] for each in batch])
-            else:
-                loss = loss_of_pairs(network, [pairs[each] for each in batch])
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
-        running = 0.98 * running + 0.02 * float(loss.detach()) if step else float(loss.detach())
-        if step % 200 == 0:
-            print(f"step {step} of {len(plan)}, loss {running:.3f}, {time.perf_counter() - began:.0f} s", flush=True)
-    network.eval()
-    return network
+
+def _pad_states(batch: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the states of pieces with the context after them, the segments, and the mask."""
+    rows = []
+    for each in batch:
+        context = each.before.states[1:-1][-CONTEXT_TOKENS:] if each.before is not None else each.piece.states[:0]
+        rows.append((each.piece.states, context))
+    longest = max(len(piece) + len(context) for piece, context in rows)
+    states = np.zeros((len(rows), longest, STATES), np.float32)
+    segments, mask = np.zeros((len(rows), longest), np.int64), np.zeros((len(rows), longest), bool)
+    for row, (piece, context) in enumerate(rows):
+        size, whole = len(piece), len(piece) + len(context)
+        states[row, :size], states[row, size:whole] = piece, context
+        segments[row, size:whole] = 1
+        mask[row, :whole] = True
+    return torch.tensor(states), torch.tensor(segments), torch.tensor(mask)
+
+
+def _pad_tags(tags: Sequence[np.ndarray[Any, Any]], length: int) -> Tensor:
+    padded = np.full((len(tags), length), IGNORED)
+    for row, each in enumerate(tags):
+        padded[row, : len(each)] = each
+    return torch.tensor(padded)
+
+
+def _average_states(example: Example, span: Span) -> np.ndarray[Any, Any]:
+    states = example.piece.states
+    parts = [states[start:end].astype(np.float32).mean(0) for start, end in (span.quote, span.value or span.quote)]
+    return np.concatenate(parts)
+
+
+def _mask(places: Sequence[tuple[int, int]], length: int) -> Tensor:
+    mask = np.zeros((len(places), length), np.float32)
+    for row, (start, end) in enumerate(places):
+        mask[row, start:end] = 1
+    return torch.tensor(mask)
+
+
+def _mean(states: Tensor, mask: Tensor) -> Tensor:
+    return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+def _gelu(given: Tensor) -> Tensor:
+    return gelu(given, approximate="tanh")
+
+
+def _array(tensor: Any) -> np.ndarray[Any, Any]:
+    return tensor.detach().numpy()  # type: ignore[no-any-return]

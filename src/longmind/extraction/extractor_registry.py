@@ -18,8 +18,10 @@ from longmind.settings import Settings
 from longmind.store.database import Database
 
 if TYPE_CHECKING:
+    from longmind.providers.local.text_encoder import TextEncoder
     from longmind.extraction.model.extractor import ModelExtractor
 
+LOCAL = "local"
 RULES = "rules"
 _MODEL = "model:"
 
@@ -28,20 +30,28 @@ ExtractorOf = Callable[[Scope], Extractor]
 
 
 def choose_extractor(
-    chosen: str | Extractor | None, settings: Settings, loop: BackgroundLoop, database: Database, clock: Clock
+    chosen: str | Extractor | None,
+    settings: Settings,
+    loop: BackgroundLoop,
+    database: Database,
+    clock: Clock,
+    encoder: TextEncoder | None = None,
 ) -> ExtractorOf | None:
     """Return a function from a scope to its extractor, or None for no extraction.
 
-    chosen: `rules`, `none`, `model:<vendor:model>`, or an extractor. A model is set up at once, so that a wrong name or
-    key is reported when the engine is opened; the rules are loaded on first use.
+    chosen: `local`, `rules`, `none`, `model:<vendor:model>`, or an extractor. A model is set up at once, so that a wrong
+        name or key is reported when the engine is opened; the local reader and the rules are loaded on first use.
+    encoder: the encoder of the local embedder, for the local reader; None if there is none.
 
     The spend cap applies to models by name and to `ModelExtractor`. Raises `InvalidInput` for an unknown name, for an
     object that is no extractor, and for a cap in dollars on a model whose price is not known.
     """
     if chosen is None or chosen == "none":
         return None
-    if chosen == RULES:
+    if chosen == RULES or (chosen == LOCAL and encoder is None):
         return lambda scope: _load_rules()
+    if chosen == LOCAL:
+        return _LocalReaders(encoder)
     # Imported on use: a program that calls no model should not load them.
     from longmind.extraction.model.extractor import ModelExtractor
     from longmind.extraction.model.spend_cap import CappedExtractor, TenantBudget
@@ -65,7 +75,7 @@ def _choose_model_extractor(name: str, settings: Settings, loop: BackgroundLoop)
     """Return the extractor for a name such as `model:openai:gpt-5-mini`."""
     if not name.startswith(_MODEL):
         raise InvalidInput(
-            f"Unknown extractor {name!r}.", hint="Use 'rules', 'none', or 'model:' with the name of a language model."
+            f"Unknown extractor {name!r}.", hint="Use 'local', 'rules', 'none', or 'model:' with the name of a language model."
         )
     from longmind.extraction.model.extractor import ModelExtractor
 
@@ -81,6 +91,22 @@ def _has_cap(extractor: ModelExtractor, settings: Settings) -> bool:
             hint="Set its price in model_prices, or set extraction_spend_cap_tokens as well.",
         )
     return bool(dollars or tokens)
+
+
+class _LocalReaders:
+    """The local reader of an engine, loaded on first use and shared by all users."""
+
+    def __init__(self, encoder: TextEncoder | None) -> None:
+        self._encoder = encoder
+        self._reader: Extractor | None = None
+
+    def __call__(self, scope: Scope) -> Extractor:
+        if self._reader is None:
+            # Imported on use, since it loads numpy. Two made by a race are alike.
+            from longmind.extraction.reader.local_reader import LocalReader
+
+            self._reader = LocalReader(self._encoder, _load_rules())
+        return self._reader
 
 
 @cache

@@ -134,6 +134,11 @@ class CheckedEmbedder:
         """The mean and deviation of the similarity of an unrelated question and text, if the embedder knows them."""
 
     @property
+    def encoder(self) -> Any:
+        """The encoder that an embedder on this machine runs, for readers that work on its states; None without one."""
+        return getattr(self._embedder, "encoder", None)
+
+    @property
     def stamp(self) -> str:
         """The name that vectors are stored under: the model's, and the dimension, since names are not always unique."""
         if self._stamp is None:

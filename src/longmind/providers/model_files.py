@@ -62,6 +62,8 @@ class LocalModel(ModelWeights):
     query_graph_sha256: str
     """The checksum of the query graph, a file of this package: see `training/query_encoder`."""
     text_prefix: str
+    reader_layers: tuple[int, ...] = ()
+    """The layers, besides the last one, whose states the reader of facts was trained on."""
     usual_similarity: tuple[float, float]
     """The mean and the deviation of the similarity of a question with unrelated texts."""
 
@@ -72,6 +74,7 @@ MODELS = {
         LocalModel(
             name="arctic-s",
             dimension=384,
+            reader_layers=(6, 8, 10),
             query_prefix="Represent this sentence for searching relevant passages: ",
             query_graph_sha256="9e02425abdbf70d6fe3f7ce9554c50056f052d99dd5efcc6d59c961e466aeb69",
             text_prefix="",

@@ -1,8 +1,7 @@
-"""The vectors of the questions that were asked in the last moments.
+"""The results of the last moments, by the text that they were computed from.
 
-A host often asks one question in several spaces, or of facts and events. Only that is meant to be fast, so a vector is
-forgotten soon, and the words of a question are never kept: their keyed hash finds the vector, and the key is in memory
-alone.
+The words of a text are never kept: their keyed hash finds the result, and the key is in memory alone. A result is
+forgotten after a while.
 """
 
 from __future__ import annotations
@@ -13,23 +12,21 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
-from longmind.providers.embedder import Vectors
 from longmind.runtime.fork_safety import survive_forks
 
-_SECONDS = 60.0
-_MOST = 256
-"""Vectors that are kept at most; with 384 numbers each they take 400 KB."""
+R = TypeVar("R")
 
 
-class RecentVectors:
-    """Vectors by the words that they were computed from. Threads may share it."""
+class RecentResults(Generic[R]):
+    """Results by text. Threads may share it."""
 
-    def __init__(self, *, seconds: float = _SECONDS, most: int = _MOST) -> None:
+    def __init__(self, *, seconds: float, most: int) -> None:
         self._seconds = seconds
         self._most = most
         self._key = os.urandom(hashlib.blake2b.MAX_KEY_SIZE)
-        self._kept: OrderedDict[bytes, tuple[float, Vectors]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[float, R]] = OrderedDict()
         self._lock = threading.Lock()
         survive_forks(self)
 
@@ -37,8 +34,8 @@ class RecentVectors:
         self._lock = threading.Lock()
         self._kept = OrderedDict()
 
-    def find(self, text: str, compute: Callable[[str], Vectors]) -> Vectors:
-        """Return the vector of a text, computed unless it was asked for lately. It cannot be written to.
+    def find(self, text: str, compute: Callable[[str], R]) -> R:
+        """Return the result of a text, computed unless it was asked for lately.
 
         Threads that ask for the same text at the same time may both compute it.
         """
@@ -48,17 +45,16 @@ class RecentVectors:
             found = self._kept.get(digest)
         if found is not None:
             return found[1]
-        vector = compute(text)
-        vector.flags.writeable = False
+        result = compute(text)
         with self._lock:
             # At the end even if another thread was faster: the order is that of the times.
             self._kept.pop(digest, None)
-            self._kept[digest] = (time.monotonic() + self._seconds, vector)
+            self._kept[digest] = (time.monotonic() + self._seconds, result)
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-        return vector
+        return result
 
     def _forget_old(self, now: float) -> None:
-        """Forget the vectors whose time is over: the first ones, since all are kept for the same time."""
+        """Forget the results whose time is over: the first ones, since all are kept for the same time."""
         while self._kept and next(iter(self._kept.values()))[0] <= now:
             self._kept.popitem(last=False)

@@ -1,0 +1,1 @@
+"""The quality of the reader: what it remembers of labelled conversations."""

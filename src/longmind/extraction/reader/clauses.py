@@ -1,0 +1,86 @@
+"""The clauses of a message: the units that facts are read from.
+
+The network marks words, and where its stretches begin and end is no surer than where annotators let a quote begin. A
+clause is a better unit to show, so stretches are widened to the clauses that they belong to.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from longmind.extraction.reader.reading import Reading
+
+_SENTENCE_END = re.compile(r"[.!?\u2026]+[\"')\]\u201d]*(?=\s|$)|[\u3002\uff01\uff1f]|\n+|;(?=\s)")
+_CLAUSE_END = re.compile(
+    r",\s+|\s[-\u2013\u2014]+\s|:\s|[()]"
+    r"|\s+(?=(?:and|but|so|because|cause|since|though|although|while|then|plus|which|cuz|coz|btw)\s)",
+    re.IGNORECASE,
+)
+MOST_WORDS = 18
+"""Words of a sentence that stays whole."""
+_FEWEST_WORDS, _SHORT_MESSAGE = 3, 8
+_NEAR_WORDS = 4
+"""Words by which a stretch is widened to a clause; a boundary that is farther away is not its own."""
+_ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|prof|approx|ca|no|vs|e\.g|i\.e|etc|jr|sr)|\b[A-Z])\.$", re.IGNORECASE)
+
+
+class Clauses:
+    """The boundaries of the sentences and clauses of one message."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        sentences = [
+            found.end() for found in _SENTENCE_END.finditer(text) if not _ABBREVIATION.search(text, max(0, found.end() - 6), found.end())
+        ]
+        clauses = [found.end() for found in _CLAUSE_END.finditer(text)]
+        self._sentences = sorted({0, *sentences, len(text)})
+        self._bounds = sorted({*self._sentences, *clauses})
+
+    def widen(self, start: int, end: int) -> tuple[int, int]:
+        """Return a stretch widened to its sentence if that is short, and else to its clauses; without blanks around it."""
+        low, high = self._find(self._sentences, start, end)
+        if self._text[low:high].rstrip().endswith("?") or self._count_words(low, high) > MOST_WORDS:
+            first, last = self._find(self._bounds, start, end)
+            low = first if self._count_words(first, start) <= _NEAR_WORDS else start
+            high = last if self._count_words(end, last) <= _NEAR_WORDS else end
+        while low < high and self._text[low].isspace():
+            low += 1
+        while high > low and (self._text[high - 1].isspace() or self._text[high - 1] in ",(-\u2013\u2014:"):
+            high -= 1
+        return low, high
+
+    def _find(self, bounds: list[int], start: int, end: int) -> tuple[int, int]:
+        first = bounds[max(0, bisect_right(bounds, start) - 1)]
+        return first, bounds[min(len(bounds) - 1, bisect_left(bounds, end))]
+
+    def _count_words(self, start: int, end: int) -> int:
+        return len(self._text[start:end].split())
+
+
+def join_readings(readings: Sequence[Reading], text: str) -> list[Reading]:
+    """Return the readings widened to sentences or clauses; of those that share most of one, they become one."""
+    clauses = Clauses(text)
+    kept: list[Reading] = []
+    for reading in readings:
+        start, end = clauses.widen(reading.begins, reading.ends)
+        wide = reading.place_at(start, end)
+        if kept and _overlap(kept[-1], wide):
+            best = max(kept[-1], wide, key=lambda each: (each.importance, each.confidence))
+            kept[-1] = best.place_at(min(kept[-1].begins, start), max(kept[-1].ends, end))
+        else:
+            kept.append(wide)
+    return [each for each in kept if _says_enough(each, text)]
+
+
+def _says_enough(reading: Reading, text: str) -> bool:
+    """Return whether a reading is more than a scrap: two words, or all that its message says."""
+    words = text[reading.begins : reading.ends].split()
+    return len(words) >= _FEWEST_WORDS or len(text.split()) <= _SHORT_MESSAGE
+
+
+def _overlap(one: Reading, other: Reading) -> bool:
+    """Return whether two readings share at least half of the shorter one."""
+    shared = min(one.ends, other.ends) - max(one.begins, other.begins)
+    return shared * 2 >= min(one.ends - one.begins, other.ends - other.begins)

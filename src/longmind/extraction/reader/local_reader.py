@@ -1,0 +1,205 @@
+"""The reader that needs no key and no network: a small trained network says what is worth remembering.
+
+For each message of a user, or of a named speaker: leave out what is not their own (`foreign_text`), let the network
+find the stretches that state something (`network`), and put each of them into words (`statement_writer`). What an
+assistant or a tool says is only read to understand what answers it.
+
+The network works on the states of the local encoder. Where that is not installed, the rules of `extraction.rules`
+decide alone, more cautiously.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+
+import numpy as np
+
+from longmind.clock import Micros, to_micros
+from longmind.errors import ExtensionMissing, ModelMissing
+from longmind.extraction.candidate import Candidate, Extracted, Extractor, Precision, Slot, SourceMessage
+from longmind.extraction.reader.clauses import join_readings
+from longmind.extraction.reader.foreign_text import OwnText, find_own_text
+from longmind.extraction.reader.network import EncodedPiece, load_network
+from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.statement_writer import StatementWriter
+from longmind.extraction.rules.name_merger import NameMerger
+from longmind.extraction.rules.names import NameMention, find_names
+from longmind.extraction.rules.pronouns import PronounResolver
+from longmind.extraction.rules.slots.finder import find_slot
+from longmind.extraction.rules.speakers import SpokenMessage, identify_speakers
+from longmind.extraction.search_context import build_search_contexts
+from longmind.extraction.slot_types import SLOT_TYPES
+from longmind.language.dates import find_dates
+from longmind.language.english_detection import is_english
+from longmind.models.atom import BEHAVIORAL_KINDS
+from longmind.providers.local.text_encoder import TextEncoder
+from longmind.recall.message_pieces import split_message
+
+LEAST_CONFIDENCE = 0.5
+"""The probability from which a stretch becomes a fact."""
+_LEAST_IMPORTANCE = 3
+_MOST_PER_PIECE = 12
+_DATES_OF_TRUTH = frozenset(("on", "since", "duration"))
+_CERTAINTY_OF_HEDGED = 0.6
+
+
+class LocalReader:
+    """Reads conversations with the network, or with rules where its encoder is missing. Threads may share it."""
+
+    def __init__(self, encoder: TextEncoder | None, rules: Extractor) -> None:
+        self._encoder = encoder
+        self._rules = rules
+
+    @property
+    def name(self) -> str:
+        """The name under which the extractor is chosen in the settings."""
+        return "local"
+
+    def extract(self, messages: Sequence[SourceMessage], version: str) -> Extracted:
+        """Read messages in their order. All versions are the same, since there is no prompt."""
+        if self._encoder is None:
+            return self._rules.extract(messages, version)
+        try:
+            self._encoder.load()
+        except (ModelMissing, ExtensionMissing) as error:
+            return Extracted(self._rules.extract(messages, version).candidates, note=f"Read by rules alone: {error}")
+        return Extracted(_Conversation(self._encoder, messages).read())
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A fact before the names of all messages are merged."""
+
+    message: SpokenMessage
+    place: int
+    text: str
+    reading: Reading
+    names: tuple[NameMention, ...]
+
+
+class _Conversation:
+    """The messages of one extraction."""
+
+    def __init__(self, encoder: TextEncoder, messages: Sequence[SourceMessage]) -> None:
+        self._encoder = encoder
+        self._network = load_network()
+        self._spoken = identify_speakers(messages)
+        self._people = frozenset(message.speaker for message in self._spoken if message.is_named)
+        self._pronouns = PronounResolver()
+
+    def read(self) -> list[Candidate]:
+        """Return what is worth remembering of all messages."""
+        drafts: list[_Draft] = []
+        before = ""
+        for place, message in enumerate(self._spoken):
+            self._pronouns.start_message()
+            if self._is_read(message):
+                drafts += self._read_message(message, place, before)
+            before = message.text
+        merger = NameMerger(name for draft in drafts for name in draft.names)
+        contexts = build_search_contexts([message.text for message in self._spoken])
+        return [
+            _to_candidate(draft, merger, contexts[draft.place])
+            for draft in drafts
+            if not draft.message.source.read_only
+        ]
+
+    def _is_read(self, message: SpokenMessage) -> bool:
+        """Return whether a message can state facts: a user's, or that of a speaker with a name, in English."""
+        if message.source.role == "tool" or (message.source.role == "assistant" and not message.is_named):
+            return False
+        return is_english(message.text) or len(message.text.split()) < 4
+
+    def _read_message(self, message: SpokenMessage, place: int, before: str) -> list[_Draft]:
+        text = message.text
+        own = find_own_text(text)
+        writer = StatementWriter(
+            text, message.speaker, message.addressee, message.source.said_at, before, self._pronouns
+        )
+        drafts = []
+        told: set[str] = set()
+        for reading in join_readings(self._find_readings(text, before, own), text):
+            if not _is_worth_it(reading, own, text):
+                continue
+            fact = writer.write(reading)
+            if fact in told:
+                continue
+            told.add(fact)
+            names = tuple(find_names(fact, self._people))
+            self._pronouns.note_persons(names, self._people)
+            drafts.append(_Draft(message, place, fact, reading, names))
+        return drafts
+
+    def _find_readings(self, text: str, before: str, own: OwnText) -> list[Reading]:
+        readings: list[Reading] = []
+        pieces = split_message(before)[-1:]
+        context = self._encode(before[slice(*pieces[0])]) if pieces else None
+        for start, end in split_message(text):
+            piece = self._encode(text[start:end])
+            readings += [each.shift(start) for each in self._network.read(piece, context)[:_MOST_PER_PIECE]]
+            context = piece
+        return [each for each in readings if not own.is_foreign(each.begins, each.ends)]
+
+    def _encode(self, text: str) -> EncodedPiece:
+        encoded = self._encoder.encode(text)
+        return EncodedPiece(np.asarray(encoded.states, np.float32), encoded.offsets)
+
+
+def _is_worth_it(reading: Reading, own: OwnText, text: str) -> bool:
+    if reading.confidence < LEAST_CONFIDENCE or reading.importance < _LEAST_IMPORTANCE:
+        return False
+    if not any(each.isalnum() for each in text[reading.begins : reading.ends]):
+        return False
+    if own.is_foreign(reading.begins, reading.ends):
+        return False
+    # Of a message that is mostly pasted, nothing becomes a rule.
+    return not (own.pasted and reading.kind in BEHAVIORAL_KINDS)
+
+
+def _to_candidate(draft: _Draft, merger: NameMerger, context: tuple[str, ...]) -> Candidate:
+    """Return the candidate of a draft, with its names merged with those of all messages."""
+    source, reading = draft.message.source, draft.reading
+    valid_from, precision = _find_beginning(draft)
+    slot = SLOT_TYPES.get(reading.attribute)
+    return Candidate(
+        text=draft.text,
+        category_name=reading.category,
+        kind=reading.kind,
+        trust=draft.message.trust,
+        source_message_ids=(source.id,),
+        importance=reading.importance,
+        confidence=round(reading.confidence * (_CERTAINTY_OF_HEDGED if reading.unsure else 1.0), 3),
+        valid_from=valid_from,
+        precision=precision,
+        mentions=tuple({mention.name: mention for mention in map(merger.to_mention, draft.names)}.values()),
+        speaker=draft.message.speaker if draft.message.is_named else source.role,
+        search_context=context,
+        slot=_find_slot(draft) if slot is not None else None,
+        corrects=reading.change in ("replaces", "corrects"),
+        change=reading.change,
+    )
+
+
+def _find_slot(draft: _Draft) -> Slot | None:
+    """Return the slot that a fact fills, as its text shows it."""
+    return find_slot(draft.text, "", frozenset())
+
+
+def _find_beginning(draft: _Draft) -> tuple[Micros | None, Precision]:
+    """Return when a fact happened or began to be true, as far as its dates say.
+
+    A plan is true from when it was made, not from the day it is for; so is anything that lies in the future.
+    """
+    said_at = draft.message.source.said_at
+    if draft.reading.kind == "INTENTION":
+        return None, "instant"
+    words = draft.message.text[draft.reading.begins : draft.reading.ends]
+    for span in find_dates(words, said_at):
+        if span.relation not in _DATES_OF_TRUTH:
+            continue
+        began = to_micros(datetime.combine(span.first, span.at or time(), UTC))
+        if began <= said_at:
+            return began, span.precision
+    return None, "instant"
