@@ -77,7 +77,7 @@ def make_steps(folder: Path) -> dict[str, Step]:
 
 def _embed_directly(embedder: LocalEmbedder, text: str) -> Vectors:
     tokenizer, session = embedder.encoder.load()
-    (states,) = session.run(None, pad_batch([tokenizer.encode(text).ids]))
+    states, *_ = session.run(None, pad_batch([tokenizer.encode(text).ids]))
     return np.asarray(states[0, 0])
 
 
