@@ -93,6 +93,8 @@ PUBLIC_NAMES = [
     "NotFound",
     "OutcomeUnknown",
     "Page",
+    "Profile",
+    "ProfileLine",
     "RateLimited",
     "Recall",
     "Reranker",

@@ -58,6 +58,7 @@ from longmind.models.grant import SpaceGrant
 from longmind.models.job import Job, WorkReport
 from longmind.models.key import AccessKey, MadeKey
 from longmind.models.message import AssistantTurn, Message, Turn, Usage
+from longmind.models.profile import Profile, ProfileLine
 from longmind.models.recall import Explanation, Hit, Recall, WhyNot
 from longmind.models.space import MemorySpace
 from longmind.models.tool import AuditEntry, Brief, BriefEntry, DeletedEntry, FoundEntries, FoundEntry, StoredEntry
@@ -147,6 +148,8 @@ __all__ = [
     "NotFound",
     "OutcomeUnknown",
     "Page",
+    "Profile",
+    "ProfileLine",
     "RateLimited",
     "Recall",
     "Reranker",

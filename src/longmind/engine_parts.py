@@ -268,6 +268,7 @@ class ServiceFactory:
             lambda: parts.pipeline,
             parts.settings.job_attempts,
             parts.wake_workers,
+            parts.count_tokens,
         )
 
     def make_working_context(self, scope: Scope) -> WorkingContexts:

@@ -97,6 +97,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "recall_by_entity",
             "recall_timeline",
             "why_not",
+            "get_profile",
             "agent_tools",
         ],
         writes=[

@@ -24,6 +24,7 @@ READS_SPACES = {
     "memory.recall_by_entity",
     "memory.recall_timeline",
     "memory.why_not",
+    "memory.get_profile",
 }
 
 

@@ -330,6 +330,13 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"conversation_id": things.conversation_id},
         lambda things: {"conversation_id": things.closed_id, "dry_run": True},
     ],
+    "memory.get_profile": [
+        lambda things: {"memory_space_id": things.space_id},
+        lambda things: {"memory_space_id": things.shared_space_id},
+        lambda things: {"memory_space_id": things.deleted_space_id},
+        lambda things: {"memory_space_id": things.space_id, "entity_id": things.entity_id},
+        lambda things: {"memory_space_id": things.spare_space_id, "entity_id": things.entity_id},
+    ],
     "memory.mine_patterns": [
         lambda things: {"memory_space_id": things.space_id},
         lambda things: {"memory_space_id": things.deleted_space_id},

@@ -169,7 +169,9 @@ def test_a_turn_of_many_rows_is_there_as_a_whole(ada: Ada, wanted: int) -> None:
 
 def test_preferences_and_rules_stand_under_the_notice_and_facts_before_it(busy: Ada) -> None:
     busy.remember("Always answer in English", "style", "RULE")
-    block = busy.build(recall_query="answer English", always_on_category_names=["preference", "identity"]).context_block
+    block = busy.build(
+        recall_query="answer English", always_on_category_names=["preference", "identity"], include_profile=False
+    ).context_block
     assert block.count(SUGGESTIONS_NOTICE) == 2
     parts = block.split(SUGGESTIONS_NOTICE)
     assert "Ada Lovelace" in parts[0]

@@ -23,6 +23,7 @@ from longmind.models.grant import SpaceGrant
 from longmind.models.job import Job, JobStatus, WorkReport
 from longmind.models.key import AccessKey, MadeKey
 from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibility
+from longmind.models.profile import Profile
 from longmind.models.recall import Effort, Recall, WhyNot
 from longmind.models.space import MemorySpace, SpaceKind
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
@@ -112,6 +113,14 @@ class AsyncConversations:
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
+    async def get_profile(self, memory_space_id: SpaceId, *, entity_id: EntityId | None=None, known_at: Instant | None=None) -> Profile:
+        """Get what is stable about the user in at most 150 tokens: lines for every prompt, with the facts they cite.
+
+        Identity comes first, then standing rules, health and diet, home, work and family, then what is important. Only
+        what the user or the app stated is in it. In a shared space, it is about what this user said there.
+
+        entity_id: the entity to describe in place of the user. known_at: the profile as it was at that instant. Raises
+        NotFound for an unknown space or entity."""
     async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None, effort: Effort='normal', exhaustive: bool | None=None, passages: bool=True, explain: bool=False) -> Recall:
         """Find what is known about a topic, best first: facts in `hits`, and in `passages` quotes from conversations.
 
@@ -258,13 +267,14 @@ class AsyncMemory:
 
 class AsyncWorkingContexts:
     def __init__(self, original: WorkingContexts, hop: Hop) -> None: ...
-    async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, include_quotes: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
+    async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, include_quotes: bool=True, include_profile: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
         """Build the context for a model's next answer: the summary, its memory and the last turns.
 
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
         include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
         that repeat other parts of the context, are always left out. Weak facts are marked as perhaps unrelated.
+        include_profile: False leaves out the profile of the user, which takes at most 150 tokens (see `get_profile`).
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
@@ -272,8 +282,8 @@ class AsyncWorkingContexts:
         lines about the query where the policy says so.
 
         If the budget is short, the oldest turns are dropped first, then the worst quotes, then the worst hits, then the
-        least important always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an
-        unknown conversation or space."""
+        least important always-on atoms, then lines of blocks, then those of the profile; at last the summary is cut.
+        Raises NotFound for an unknown conversation or space."""
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...

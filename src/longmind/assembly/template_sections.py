@@ -16,6 +16,7 @@ Outline = dict[str, Shape]
 """The names of the sections in their order, and how each is built."""
 
 WORKING_CONTEXT: Outline = {
+    "profile": "memory",
     "user_memory": "lines",
     "summary": "text",
     "always_on": "memory",

@@ -82,6 +82,11 @@ class Template:
         # Finding the breaks is faster than the pattern.
         return (_BREAKS.sub("\n\n", text) if "\n\n\n" in text else text).strip("\n")
 
+    def render_alone(self, section: Section) -> str:
+        """Return one section laid out by itself, without what stands around all of them."""
+        shown = build_variables(self.select_visible([section])) | {"any": False}
+        return self._render(shown, _render_nothing).strip("\n")
+
     def _render(self, shown: dict[str, Any], missing: Any) -> str:
         """Render variables; `missing` is called for a name that is not among them."""
         return str(self._parsed.render(shown, escape=escape_markup, missing_data=missing))

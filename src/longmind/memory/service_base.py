@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from longmind.assembly.tokens import TokenCounter
 from longmind.clock import Clock
 from longmind.errors import NotFound
 from longmind.scope import ReaderScope, Scope
@@ -48,6 +49,7 @@ class MemoryBase:
         pipeline: Callable[[], Pipeline],
         job_attempts: int,
         wake_workers: Callable[[], None],
+        count: TokenCounter,
     ) -> None:
         self._database = database
         self._scope = scope
@@ -57,6 +59,7 @@ class MemoryBase:
         self._find_pipeline = pipeline
         self._job_attempts = job_attempts
         self._wake_workers = wake_workers
+        self._count = count
 
     @property
     def _retriever(self) -> AtomRetriever:

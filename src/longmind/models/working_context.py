@@ -13,7 +13,7 @@ class ContextSection(Value):
     """A part of the context block, as it was shown."""
 
     name: str
-    """`user_memory`, `summary`, `always_on`, `recalled`, `quotes` or `turns`."""
+    """`profile`, `user_memory`, `summary`, `always_on`, `recalled`, `quotes` or `turns`."""
     atom_ids: list[str]
     """In the order of the prompt, facts before suggestions."""
     message_ids: list[str]
@@ -34,6 +34,8 @@ class LeftOut(Value):
     """The number of lines of memory blocks, the last ones."""
     quotes: list[str] = Field(default_factory=list)
     """The ids of messages that were found for the query, the best first."""
+    profile: list[str] = Field(default_factory=list)
+    """The ids of facts of the profile, the first ones first."""
 
 
 class WorkingContext(Value):

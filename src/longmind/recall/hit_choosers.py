@@ -17,6 +17,7 @@ from longmind.errors import NotFound
 from longmind.models.atom import Atom
 from longmind.models.recall import Explanation
 from longmind.recall.exclusion_reasons import list_reasons
+from longmind.recall.index.atom_columns import NOBODY
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.recall.query_builder import build_empty_query
 from longmind.recall.ranking.atoms import (
@@ -104,8 +105,12 @@ class ImportanceChooser:
 
     limit: int
     filters: Filters
+    speaker: str | None = None
+    """The only speaker whose atoms are chosen; None for all."""
 
     def __call__(self, index: SpaceIndex, query: AtomQuery, passing: Mask) -> Choice:
+        if self.speaker is not None:
+            passing = passing & (index.speaker.values == index.speaker_codes.get(self.speaker, NOBODY - 1))
         places = passing.nonzero()[0]
         importance = index.importance.values[places].astype(np.int16)
         order = np.lexsort((index.ids.values[places], -index.valid_from.values[places], -importance))

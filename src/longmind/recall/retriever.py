@@ -208,9 +208,23 @@ class AtomRetriever:
         selection = self._snapshots.read_consistent(scope, space_id, request, chooser, query)
         return to_recall(selection, to_hits(selection), mode, began)
 
-    def list_by_importance(self, scope: Scope, space_id: str, filters: Filters, limit: int) -> dict[int, Atom]:
-        """Return the atoms that pass the filters by their positions, the most important first, then the newest."""
-        selection = self._list(scope, space_id, filters, ImportanceChooser(limit, filters))
+    def list_by_importance(
+        self,
+        scope: Scope,
+        space_id: str,
+        filters: Filters,
+        limit: int,
+        *,
+        speaker: str | None = None,
+        entity: str | None = None,
+    ) -> dict[int, Atom]:
+        """Return the atoms that pass the filters by their positions, the most important first, then the newest.
+
+        speaker: only what this speaker said. entity: only what mentions this entity, by its id.
+        """
+        chooser, request = ImportanceChooser(limit, filters, speaker), RecallRequest(filters, entity=entity)
+        query = build_empty_query(filters) if entity is None else self._queries.build(scope, space_id, request)
+        selection = self._snapshots.read_consistent(scope, space_id, request, chooser, query)
         positions = selection.scores.places
         return {place: atom for place, atom in zip(positions, selection.atoms, strict=True) if atom is not None}
 

@@ -105,6 +105,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "conversations.refresh_rolling_summary": HttpMapping("POST", "/ai-conversations/{conversationId}/rolling-summary"),
     "memory.recall_by_entity": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/entity"),
     "memory.recall_timeline": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/timeline"),
+    "memory.get_profile": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/profile"),
     # Memory spaces and who may read them.
     "memory.create_memory_space": HttpMapping("POST", "/ai-memory/spaces", status=201),
     "memory.list_memory_spaces": HttpMapping("GET", "/ai-memory/spaces"),

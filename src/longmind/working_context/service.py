@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longmind.assembly.assembler import assemble
 from longmind.assembly.budget import FittedPrompt
+from longmind.assembly.profile_text import PROFILE, make_profile_section
 from longmind.assembly.sanitiser import sanitise
 from longmind.assembly.sections import Piece, Section, list_atoms_in_order
-from longmind.assembly.templates import Templates
+from longmind.assembly.templates import Template, Templates
 from longmind.assembly.tokens import TokenCounter
 from longmind.assembly.wording import make_atom_piece, make_turns_piece
 from longmind.clock import Clock, Instant, Micros, to_iso, to_micros
 from longmind.conversations.validation import validate_policy
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
+from longmind.extraction.consolidation.profile_facts import find_profile_facts
 from longmind.models.atom import Atom
 from longmind.models.block import MemoryPolicy
 from longmind.models.recall import Hit, Passage
@@ -65,6 +67,8 @@ class _ConversationState:
     turns: list[Turn]
     own_space: bool
     """True if the space is the user's own; if not, it may be shared with the user."""
+    several_speakers: bool
+    """True if other users may have spoken of themselves in the space."""
 
 
 class _Recalled(NamedTuple):
@@ -106,6 +110,7 @@ class WorkingContexts:
         token_budget: TokenBudget = 8000,
         include_rolling_summary: bool = True,
         include_quotes: bool = True,
+        include_profile: bool = True,
         always_on_category_names: Sequence[str] = (),
         template_id: str | None = None,
         known_at: Instant | None = None,
@@ -118,6 +123,7 @@ class WorkingContexts:
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
         include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
         that repeat other parts of the context, are always left out. Weak facts are marked as perhaps unrelated.
+        include_profile: False leaves out the profile of the user, which takes at most 150 tokens (see `get_profile`).
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
@@ -125,8 +131,8 @@ class WorkingContexts:
         lines about the query where the policy says so.
 
         If the budget is short, the oldest turns are dropped first, then the worst quotes, then the worst hits, then the
-        least important always-on atoms, then lines of blocks; at last the summary is cut. Raises NotFound for an
-        unknown conversation or space.
+        least important always-on atoms, then lines of blocks, then those of the profile; at last the summary is cut.
+        Raises NotFound for an unknown conversation or space.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         wanted_turns = RECENT_TURNS.check("recent_turns", recent_turns)
@@ -153,26 +159,36 @@ class WorkingContexts:
         # Reads never lock memory, so it may change between the two recalls.
         for _ in range(_TRIES):
             always_on = self._read_always_on(owner, space_id, names, now, known)
-            found = self._recall(owner, space_id, query or "", wanted_hits, options, tuple(always_on), now, known)
-            if {atom.id for atom in always_on.values()}.isdisjoint(hit.atom.supersedes for hit in found.hits):
+            shown = dict(always_on)
+            standing = Section("always_on", "memory", _drop_repeated(map(make_atom_piece, always_on.values())))
+            profile = Section(PROFILE, "memory")
+            if include_profile:
+                facts = self._find_profile_facts(owner, space_id, state, template, tuple(always_on), now, known)
+                profile = self._make_profile(facts.values(), template, standing)
+                chosen = {atom.id for atom in list_atoms_in_order([profile])}
+                shown |= {position: atom for position, atom in facts.items() if atom.id in chosen}
+            found = self._recall(owner, space_id, query or "", wanted_hits, options, tuple(shown), now, known)
+            if {atom.id for atom in shown.values()}.isdisjoint(hit.atom.supersedes for hit in found.hits):
                 break
-            # An always-on atom was superseded in between, and the prompt would show both versions.
+            # A shown atom was superseded in between, and the prompt would show both versions.
         # The order of sections is the order of importance: the last section is dropped first.
-        standing = Section("always_on", "memory", _drop_repeated(map(make_atom_piece, always_on.values())))
         remembered = Section("user_memory", "lines")
         if policy is not None and remembered.name in template.shows:
             core = self._blocks.read_core(agent, policy, known)
             archival = self._blocks.find_reminders(query or "", agent, policy, known)
             # Only pieces that the template shows count as state.
-            remembered = make_user_memory_section(core, archival, template.select_visible([standing])[0].pieces)
+            stated = [piece for section in template.select_visible([profile, standing]) for piece in section.pieces]
+            remembered = make_user_memory_section(core, archival, stated)
         summary = sanitise(state.summary) if include_rolling_summary else ""
         # A weak fact is marked rather than left out: a rule may hold whatever the question is about.
+        stated_before = [*profile.pieces, *standing.pieces]
         recalled = [make_atom_piece(hit.atom, weak=hit.weak) for hit in found.hits]
         sections = [
+            profile,
             remembered,
             Section("summary", "text").with_text(summary),
             standing,
-            Section("recalled", "memory", _drop_repeated(recalled, standing.pieces, remembered.pieces)),
+            Section("recalled", "memory", _drop_repeated(recalled, stated_before, remembered.pieces)),
         ]
         said = _list_said(template.select_visible(sections))
         sections += [
@@ -189,6 +205,34 @@ class WorkingContexts:
             return {}
         filters = Filters(now=now, category_names=names, known_at=known_at, begun=True)
         return self._find_retriever().list_by_importance(owner, space_id, filters, ALWAYS_ON_LIMIT)
+
+    def _find_profile_facts(
+        self,
+        owner: Scope,
+        space_id: str,
+        state: _ConversationState,
+        template: Template,
+        shown_already: tuple[int, ...],
+        now: Micros,
+        known_at: Micros | None,
+    ) -> dict[int, Atom]:
+        """Return the facts that the profile may show, the first ones first; none if the template shows no profile."""
+        if not any(part.startswith(f"{PROFILE}.") for part in template.shows):
+            return {}
+        return find_profile_facts(
+            self._find_retriever(),
+            owner,
+            space_id,
+            now=now,
+            known_at=known_at,
+            speaker=self._scope.user_id if state.several_speakers else None,
+            without=shown_already,
+        )
+
+    def _make_profile(self, facts: Iterable[Atom], template: Template, standing: Section) -> Section:
+        """Return the profile as far as the template shows it, without what the always-on facts say."""
+        section = make_profile_section(facts, template.render_alone, self._count, standing.pieces)
+        return template.select_visible([section])[0]
 
     def _recall(
         self,
@@ -244,7 +288,8 @@ def _read(
     own_space = spaces.is_live(run, space_id)
     turns = read_last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
     summary = summaries.find_latest(run, conversation_id, known_at)
-    return _ConversationState(summary.text or "", summary.until, turns, own_space)
+    several_speakers = not own_space or grants.is_shared(run, space_id)
+    return _ConversationState(summary.text or "", summary.until, turns, own_space, several_speakers)
 
 
 def _make_turns_section(turns: list[Turn]) -> Section:
@@ -260,6 +305,7 @@ def _to_working_context(fitted: FittedPrompt, until_seq: int, built_at: Micros) 
     left_out = LeftOut(
         turns=len({message.turn_id for piece in gone.get("turns", ()) for message in piece.messages}),
         recalled=[piece.atom.id for piece in gone.get("recalled", ()) if piece.atom is not None],
+        profile=[piece.atom.id for piece in gone.get("profile", ()) if piece.atom is not None],
         always_on=[piece.atom.id for piece in gone.get("always_on", ()) if piece.atom is not None],
         summary_shortened=fitted.shortened,
         user_memory=len(gone.get("user_memory", ())),

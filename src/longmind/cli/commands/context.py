@@ -25,6 +25,7 @@ def context(
     always_on: Annotated[list[str] | None, typer.Option(help="A category to include always; may be repeated.")] = None,
     summary: Annotated[bool, typer.Option("--summary/--no-summary", help="Include the rolling summary.")] = True,
     quotes: Annotated[bool, typer.Option("--quotes/--no-quotes", help="Include quotes from conversations.")] = True,
+    profile: Annotated[bool, typer.Option("--profile/--no-profile", help="Include the profile of the user.")] = True,
     known_at: Annotated[str | None, typer.Option(help="Use only what was recorded by this ISO 8601 instant.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,6 +39,7 @@ def context(
         token_budget=budget,
         include_rolling_summary=summary,
         include_quotes=quotes,
+        include_profile=profile,
         always_on_category_names=always_on or (),
         known_at=known_at,
     )

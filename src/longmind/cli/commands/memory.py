@@ -229,6 +229,20 @@ def explain_absence(
         print_explanation(why.explanation)
 
 
+@app.command("profile")
+@provide_memory
+def profile(
+    memory: MemoryAccess,
+    space: Space = None,
+    entity: Annotated[str | None, typer.Option(help="The id of an entity to describe in place of the user.")] = None,
+    known_at: Annotated[str | None, typer.Option(help="Use only what was recorded by this ISO 8601 instant.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is stable about the user in at most 150 tokens, as prompts get it."""
+    found = memory.context.memory.get_profile(memory.choose_space(space).id, entity_id=entity, known_at=known_at)
+    print_json(found) if as_json else print_line(found.text or "Nothing stable is known.")
+
+
 # The statuses of the option, in the words of the operation; None means all.
 _STATUS: dict[str, Any] = {"active": "ACTIVE", "archived": "ARCHIVED", "all": None}
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from longmind.recall import kernels as kernel
 from longmind.recall.index.growable_column import Column
 from longmind.recall.index.postings import OWN, Postings, RunArrays
-from longmind.recall.index.segments import AMOUNTS, VectorsSegment, WordsSegment, damage_error
+from longmind.recall.index.segments import AMOUNTS, FINER, VectorsSegment, WordsSegment, damage_error
 from longmind.recall.kernels.numpy_vectors import measure_largest_error
 from longmind.recall.kernels.numpy_words import find_pieces
 
@@ -146,6 +146,13 @@ class TextIndex:
         vectors = self._vectors.values, self._finer.values, self._scales.values
         kernel.loops.fine_likeness(to_contiguous(query), *vectors, found)
         return found
+
+    def decode_vectors(self, positions: NDArray[np.intp]) -> Floats | None:
+        """Return the vectors at some positions as rows, zeros for a text without one; None if no text has one."""
+        if self._vectors is None or self._finer is None:
+            return None
+        steps = self._vectors.values[positions].astype(np.int16) * np.int16(FINER) + self._finer.values[positions]
+        return np.asarray(steps * (self._scales.values[positions] / np.float32(FINER))[:, np.newaxis], np.float32)
 
     def rough_similarity(self, query: Floats) -> Floats | None:
         """Return the cosine to about three digits, in a fraction of the time; None if no text has a vector."""

@@ -117,6 +117,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.delete_binding": {"path": _BINDING},
     "memory.run_extraction_for_conversation": {"path": _CONVERSATION, "body": {"dryRun": True}},
     "memory.mine_patterns": {"path": _SPACE},
+    "memory.get_profile": {"path": _SPACE},
     # Working context
     "working_context.build_working_context": {
         "path": _CONVERSATION,
