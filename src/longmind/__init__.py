@@ -50,6 +50,7 @@ from longmind.models.block import Block, BlockLine, BlockRevision, MemoryPolicy,
 from longmind.models.change import Change
 from longmind.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from longmind.models.conversation import Conversation, RollingSummary
+from longmind.models.decision import AtomDecision
 from longmind.models.engine_measures import Measures
 from longmind.models.entity import Entity
 from longmind.models.event import Event, EventUsage
@@ -83,6 +84,7 @@ __all__ = [
     "AsyncContext",
     "AsyncEngine",
     "Atom",
+    "AtomDecision",
     "AuditEntry",
     "Binding",
     "Block",

@@ -27,13 +27,18 @@ from tests.extraction.conftest import talk
 from tests.extraction.scripted_extractor import SentenceExtractor
 
 # Bringing an export in, erasing, and undoing what superseded an atom: the first two are what this is about, and the
-# last takes no text.
-NOT_PLANTED = {"admin.import_user_data", "admin.delete_user_data", "memory.restore_atom"}
+# others take no text.
+NOT_PLANTED = {
+    "admin.import_user_data",
+    "admin.delete_user_data",
+    "memory.restore_atom",
+    "memory.undo_decision",
+}
 # Models, tools and their handlers are objects of a program, and cannot be sent.
 NOT_SENT = NOT_PLANTED | {"conversations.run_turn"}
 # Ids that the engine has given, and what of a program takes no words.
 NOT_WORDS = {
-    "alias_id", "atom_id", "binding_id", "canonical_id", "conversation_id", "id", "job_id", "memory_space_id",
+    "alias_id", "atom_id", "binding_id", "canonical_id", "conversation_id", "decision_id", "id", "job_id", "memory_space_id",
     "memory_space_ids", "supersedes", "cancel", "memory_policy", "model", "on_text", "tool_handler", "usage",
 }  # fmt: skip
 

@@ -25,7 +25,7 @@ from tests.scope.identities import LEGAL
 
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 SECRET = "The secret of Ada"
-ID = re.compile(r"\b(?:(conv|msg|turn|evt|job|ms|atom|ent|bind|blk|call)_[0-9a-f]{32}|mem-[0-9a-f-]{36})")
+ID = re.compile(r"\b(?:(conv|msg|turn|evt|job|ms|atom|ent|bind|blk|call|dec)_[0-9a-f]{32}|mem-[0-9a-f-]{36})")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Things:
     entry_id: str
     superseded_entry_id: str
     event_id: str
+    decision_id: str
 
 
 EVERYBODY = {"namespace": "bound", "userId": "*"}
@@ -292,6 +293,15 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "memory.supersede_atom": [
         lambda things: {"atom_id": things.atom_id, "atom": NEW_ATOM},
         lambda things: {"atom_id": things.superseded_id, "atom": NEW_ATOM},
+    ],
+    "memory.list_decisions": [
+        lambda things: {"memory_space_id": things.spare_space_id},
+        lambda things: {"memory_space_id": things.spare_space_id, "atom_id": things.atom_id, "cursor": "99-0"},
+        lambda things: {"memory_space_id": things.deleted_space_id},
+    ],
+    "memory.undo_decision": [
+        lambda things: {"decision_id": things.decision_id},
+        lambda things: {"decision_id": things.decision_id, "take_back": True},
     ],
     "memory.restore_atom": [
         lambda things: {"atom_id": things.superseded_id},
@@ -636,6 +646,10 @@ def remember(context: longmind.Context, words: str, source: longmind.Message, ki
     memory.delete_atom(gone.id)
     memory.merge_entities(graz.id, merged.id)
     memory.add_atom(spare.id, {"text": words, **fact})
+    episode = {"text": f"{words}: she swam.", "category": {"name": "event", "kind": "EPISODE"}}
+    memory.add_atoms(spare.id, [{**episode, "valid_from": f"2026-01-{day:02}"} for day in (5, 12, 19)])
+    memory.mine_patterns(spare.id)
+    (decision,) = memory.list_decisions(spare.id)
     memory.add_atom(deleted.id, {"text": words, **fact})
     memory.delete_memory_space(deleted.id)
     bound = {"namespace": "bound", "userId": context.scope.user_id}
@@ -647,7 +661,7 @@ def remember(context: longmind.Context, words: str, source: longmind.Message, ki
     old_entry = context.tools.memory_store("preference", f"{words}: tea", tags=["drinks"])
     entry = context.tools.memory_store("preference", f"{words}: coffee", tags=["drinks"], supersedes=old_entry.id)
     ids = (space.id, spare.id, deleted.id, new.id, old.id, archived.id, graz.id, other.id, merged.id, binding.id)
-    return (*ids, shared.id, entry.id, old_entry.id, happen(context, words))
+    return (*ids, shared.id, entry.id, old_entry.id, happen(context, words), decision.id)
 
 
 def happen(context: longmind.Context, words: str) -> str:

@@ -226,6 +226,15 @@ ROWS = {
         f"INSERT INTO passage_revisions (scope_id, forgotten, stored) VALUES ('{ADA.id}', 1, 1)",
         f"INSERT INTO binding_revisions (app_key, revision) VALUES ('{ADA.app_key}', 1)",
     ],
+    26: [
+        f"""INSERT INTO decisions (
+            scope_id, id, space_id, revision, ordinal, action, atom_id, because, source_message_ids, decided_at, atoms
+        ) VALUES (
+            '{ADA.id}', 'dec_1', 'ms_1', 1, 0, 'add', 'atom_1', 'Nothing similar was known.', '["evt_9"]', 1000000, 1
+        )""",
+        f"INSERT INTO decision_atoms (scope_id, decision_id, atom_id, changes) "
+        f"VALUES ('{ADA.id}', 'dec_1', 'atom_1', '{{}}')",
+    ],
 }
 
 

@@ -15,6 +15,7 @@ from longmind.models.value import Value
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import (
+    atom_decisions,
     atoms,
     audit,
     bindings,
@@ -126,6 +127,7 @@ SECTIONS: dict[str, Section] = {
     "messages": lambda run, scope: _dump(messages.read_every(run)),
     "spaces": lambda run, scope: _dump(spaces.read_every(run)),
     "atoms": lambda run, scope: _dump(atoms.read_every(run)),
+    "decisions": lambda run, scope: _dump(atom_decisions.read_every(run)),
     "entities": lambda run, scope: _dump(entities.read_every(run)),
     "bindings": lambda run, scope: _dump(bindings.read_every(run, scope)),
     "grants": _export_grants,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from longmind.admin.import_sources import ImportedRecords
 from longmind.clock import to_iso
@@ -20,6 +20,7 @@ from longmind.models.atom import AtomKind, Decided, Origin, Precision, Trust
 from longmind.models.binding import ConversationScope
 from longmind.models.block import Writer
 from longmind.models.content import decode_content
+from longmind.models.decision import DecisionAction
 from longmind.models.entity import EntityType
 from longmind.models.message import decode_usage
 from longmind.recall.index.atom_columns import KINDS, NOBODY, TRUSTS, AtomColumns
@@ -36,8 +37,31 @@ _MOST = 2**62
 _TEXTS = TypeAdapter(list[str])
 _NUMBERS = TypeAdapter(list[float])
 _INSTANTS = TypeAdapter(list[int])
+_Value = TypeVar("_Value")
+_Pair = tuple[_Value, _Value]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Grade = Annotated[int, Field(ge=1, le=5)]
 _NAMES = TypeAdapter(tuple[list[str], list[str], dict[str, list[int]]])
 _SCOPES = TypeAdapter(ConversationScope | list[ConversationScope])
+
+
+class _FieldChanges(BaseModel):
+    """The changes of an atom that a decision keeps, and that an undo would write back."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    status: _Pair[Literal["ACTIVE", "ARCHIVED"]] | None = None
+    archived_at: _Pair[int | None] | None = None
+    valid_to: _Pair[int | None] | None = None
+    supersedes: _Pair[str | None] | None = None
+    superseded_by: _Pair[str | None] | None = None
+    superseded_at: _Pair[int | None] | None = None
+    confidence: _Pair[_Share] | None = None
+    importance: _Pair[_Grade] | None = None
+    trust: _Pair[Trust] | None = None
+    last_confirmed_at: _Pair[int | None] | None = None
+    source_message_ids: _Pair[list[str]] | None = None
+    entity_ids: _Pair[list[str]] | None = None
 
 
 def check_row(table: TableColumns, row: Mapping[str, Any]) -> None:
@@ -134,6 +158,14 @@ def _check_instants(value: str) -> None:
         to_iso(moment)
 
 
+def _check_changes(value: str) -> None:
+    """Raise an error for changes of an atom that no decision would have made."""
+    for name, pair in _FieldChanges.model_validate_json(value).model_dump(exclude_unset=True).items():
+        for each in pair:
+            if name.endswith(("_at", "_to")) and each is not None:
+                to_iso(each)
+
+
 def _check_words(value: bytes) -> None:
     """Raise an error for postings that lead outside their segment: kernels read them without checks."""
     segment = WordsSegment.decode(value)
@@ -181,6 +213,9 @@ _CHECKS: dict[str, ColumnCheck] = {
     "atoms.entity_ids": _check_texts,
     "atoms.tags": _check_texts,
     "atoms.evidence": _check_texts,
+    "decisions.action": _make_choice_check(DecisionAction),
+    "decisions.source_message_ids": _check_texts,
+    "decision_atoms.changes": _check_changes,
     "entities.type": _make_choice_check(EntityType),
     "entities.attributes": _check_object,
     "entity_names.type": _make_choice_check(EntityType),

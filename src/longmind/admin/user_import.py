@@ -25,7 +25,12 @@ from longmind.store.whole_tables import user_rows as table_rows
 from longmind.store.whole_tables.user_rows import TableColumns
 
 _AT_ONCE = 500
-_REVISIONS = {"spaces": ("revision", "names_revision"), "atom_removals": ("revision",), "fact_segments": ("revision",)}
+_REVISIONS = {
+    "spaces": ("revision", "names_revision"),
+    "atom_removals": ("revision",),
+    "decisions": ("revision",),
+    "fact_segments": ("revision",),
+}
 
 
 @dataclass(frozen=True)

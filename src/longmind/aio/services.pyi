@@ -15,6 +15,7 @@ from longmind.models.binding import Binding, ExtractionPreview, PolicyInput, Sco
 from longmind.models.block import Block, BlockLine, BlockRevision, BlockType, MemoryPolicy, SleepTime
 from longmind.models.content import Content, UserContent
 from longmind.models.conversation import Conversation, ConversationStatus, RollingSummary
+from longmind.models.decision import AtomDecision
 from longmind.models.engine_measures import Measures
 from longmind.models.entity import Entity, EntityType
 from longmind.models.event import ChatRole, Event, EventUsage, STATE_SNAPSHOT
@@ -36,7 +37,7 @@ from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
 from longmind.tools.service import Tools
 from longmind.tools.user_consent import Confirm
-from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, Score, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
+from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, DecisionCursor, DecisionId, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, Score, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
 from longmind.working_context.service import WorkingContexts
 from pathlib import Path
 from typing import Any, IO, Literal, Self
@@ -197,6 +198,16 @@ class AsyncMemory:
         """Search entities with a name like the query, the most similar first.
 
         Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000."""
+    async def list_decisions(self, memory_space_id: SpaceId, *, atom_id: AtomId | None=None, limit: Limit=100, cursor: DecisionCursor | None=None) -> Page[AtomDecision]:
+        """List what extraction has changed in a space, newest first, each with its reason.
+
+        atom_id: only decisions that have changed this atom. Pass `next_cursor` of the page as `cursor` for more."""
+    async def undo_decision(self, decision_id: DecisionId, *, take_back: bool=False) -> AtomDecision:
+        """Undo a decision of extraction and return the `undo` that records it. Undoing it again changes nothing.
+
+        An added atom is archived and not learned again from the same messages; a confirmed one has its former figures
+        and sources; what was superseded or has ended holds as before. The new atom of a `supersede` stays, unless
+        `take_back` is True. Raises Conflict, which says what to undo first, if an atom of it was changed since."""
     async def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
         """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`."""
     async def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:

@@ -104,6 +104,16 @@ def remove_forgotten(run: Transaction, space_id: str, facts: Sequence[Forgettabl
     ]
 
 
+def is_like(fact: ForgettableFact, other: ForgettableFact) -> bool:
+    """Return whether a fact of a message says what another one of it said, perhaps in one word more or less."""
+    if not set(fact.message_ids) & set(other.message_ids):
+        return False
+    if fact.slot is not None and other.slot is not None:
+        return _reduce_slot(fact.slot) == _reduce_slot(other.slot)
+    words, others = set(_content_words(fact)), set(_content_words(other))
+    return words == others or (len(words & others) >= _FEWEST_OF_A_SENTENCE and len(words ^ others) <= 1)
+
+
 def _cut_sentences(text: str, forgotten: Sequence[str]) -> str:
     """Return a text without its forgotten sentences."""
     if not forgotten:

@@ -52,6 +52,7 @@ from longmind.scope import Scope
 from longmind.store.database import Database, EffectConflict, Transaction
 from longmind.store.tables import bindings, extraction_marks, spaces
 from longmind.store.tables.atom_changes import AtomAddition, AtomReinforcement, apply_steps
+from longmind.store.tables.atom_decisions import DecisionOrigin
 from longmind.store.tables.jobs import JobPostponement
 from longmind.store.triggers import extraction_requests
 from longmind.store.triggers.extraction_requests import ExtractionOrder
@@ -265,7 +266,8 @@ class Pipeline:
         if change.revision != plan.revision + 1:
             raise EffectConflict("Another writer changed the space during the extraction.")
         _move_watermark(run, prepared)
-        apply_steps(run, home, space_id, change, plan.steps, now)
+        origin = DecisionOrigin(order.conversation_id, order.version)
+        apply_steps(run, home, space_id, change, plan.steps, now, origin)
         if additions:
             assert prepared.entries is not None
             index_storage.write(run, space_id, change, prepared.entries.select(plan.added))

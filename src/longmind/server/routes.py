@@ -125,6 +125,9 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.archive_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/archive"),
     "memory.restore_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/restore"),
     "memory.why_not": HttpMapping("POST", "/ai-memory/atoms/{atomId}/why-not"),
+    # Decisions: what extraction has changed, and why.
+    "memory.list_decisions": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/decisions"),
+    "memory.undo_decision": HttpMapping("POST", "/ai-memory/decisions/{decisionId}/undo"),
     # Entities: the people and things that atoms mention.
     "memory.create_entity": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/entities", status=201),
     "memory.search_entities": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/entities"),

@@ -29,6 +29,7 @@ SHARED = (
     "entities",
     "index_segments",
     "extraction",
+    "decisions",
     "blocks",
     "grants",
     "keys_and_metrics",

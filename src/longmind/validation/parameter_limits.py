@@ -158,6 +158,7 @@ JOB_KIND = Limits(
 )
 INSTANT = Limits({"format": "date-time"}, "an ISO 8601 text or a datetime; without a zone it is UTC")
 CONVERSATION_CURSOR = Limits({"pattern": "^[0-9]+/conv_[0-9a-f]+$"}, "`next_cursor` of the previous page")
+DECISION_CURSOR = Limits({"pattern": "^[0-9]{1,18}-[0-9]{1,18}$"}, "`next_cursor` of the previous page")
 NUMBER_CURSOR = Limits({"pattern": "^[0-9]{1,18}$"}, "`next_cursor` of the previous page")
 
 ConversationId = Annotated[str, ID]
@@ -165,6 +166,7 @@ SpaceId = Annotated[str, ID]
 AtomId = Annotated[str, ID]
 EntityId = Annotated[str, ID]
 BindingId = Annotated[str, ID]
+DecisionId = Annotated[str, ID]
 JobId = Annotated[str, ID]
 MessageId = Annotated[str, ID]
 Identity = Annotated[str, IDENTITY]
@@ -174,6 +176,7 @@ Name = Annotated[str, NAME]
 ToolName = Annotated[str, TOOL_NAME]
 JobKind = Annotated[str, JOB_KIND]
 ConversationCursor = Annotated[str, CONVERSATION_CURSOR]
+DecisionCursor = Annotated[str, DECISION_CURSOR]
 NumberCursor = Annotated[str, NUMBER_CURSOR]
 
 # Texts that say something

@@ -12,6 +12,8 @@ Planning writes nothing. These invariants hold:
   by it.
 - A message teaches a fact once. When a conversation is replayed, a fact that the same message gave before is skipped,
   even if the atom was changed or archived since; a fact that was deleted or rejected is skipped by its tombstone.
+- A decision about this conversation that was undone is not made again, by any version: a fact that was taken back is
+  skipped, and a known atom is not changed again because of the same message.
 - A replay with another version replaces what earlier versions found. Only atoms that rest on this conversation alone
   are replaced: one that is confirmed elsewhere stays. What the new version does not find again is retired at the end.
 - In a shared space only the atoms of the same speaker are compared, so that one user cannot change what another said.
@@ -49,7 +51,7 @@ from longmind.ids import new_id
 from longmind.models.atom import Atom
 from longmind.recall.index.space_index import SpaceIndex
 from longmind.store.database import Transaction
-from longmind.store.tables import atoms, messages
+from longmind.store.tables import atom_decisions, atoms, messages
 from longmind.store.tables.atom_changes import (
     AtomAddition,
     AtomReinforcement,
@@ -57,6 +59,7 @@ from longmind.store.tables.atom_changes import (
     EntityMention,
     LearningStep,
 )
+from longmind.store.tables.atom_decisions import UndoneChange
 from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.triggers.extraction_requests import ExtractionOrder
 
@@ -122,6 +125,10 @@ class _Planner:
         """In a replay: the atoms that this version has found in the conversation before, archived ones included."""
         self._other_versions: dict[str, KnownAtom] = {}
         """In a replay: the atoms of other versions that nothing has replaced yet, by id."""
+        self._undone: list[UndoneChange] = []
+        """In a replay: what was decided after this conversation and undone since."""
+        self._taken_back: list[KnownAtom] = []
+        """In a replay: the atoms that an undo has archived, as they were before."""
 
     def plan(self, candidates: Sequence[ComparableCandidate]) -> Plan:
         """Decide on all candidates and return the plan."""
@@ -147,12 +154,21 @@ class _Planner:
     def _load_earlier_versions(self) -> None:
         """Load the atoms that were extracted from this conversation before, by this version and by others."""
         found = atoms.list_extracted_from(self._run, self._space_id, self._order.conversation_id)
+        self._undone = atom_decisions.list_undone_from(self._run, self._space_id, self._order.conversation_id)
+        added = {each.decided_atom_id for each in self._undone if each.action in ("add", "supersede")}
+        self._taken_back = [
+            to_known_atom(atom.model_copy(update={"status": "ACTIVE"}), slot)
+            for atom, slot in found
+            if atom.status == "ARCHIVED" and atom.id in added
+        ]
+        retired = {each.atom_id for each in self._undone if each.action == "retire"}
         self._same_version = [each for each in found if each[0].extraction_version == self._order.version]
         others = {
             atom.id: to_known_atom(atom, slot)
             for atom, slot in found
             if atom.extraction_version != self._order.version
             and atom.status == "ACTIVE"
+            and atom.id not in retired
             and self._rests_on_this_conversation(atom)
         }
         # An atom that something newer has replaced is history and stays, unless the newer one is replaced here too.
@@ -179,6 +195,20 @@ class _Planner:
                 continue
             if text_key(atom.text) == text_key(candidate.text) or (slot is not None and slot == known_slot):
                 return Skip("It was learned from the same message before.", atom.id)
+        return self._skip_taken_back(new)
+
+    def _skip_taken_back(self, new: ComparableCandidate) -> Skip | None:
+        """Skip a fact that was taken back after it was learned from the same message, in these words or in others."""
+        candidate = new.candidate
+        fact, messages_of_fact = ForgettableFact.from_candidate(candidate), set(candidate.source_message_ids)
+        for known in self._taken_back:
+            atom = known.atom
+            if not messages_of_fact & set(atom.source_message_ids):
+                continue
+            slot = None if known.slot is None else (known.slot.subject, known.slot.attribute, known.slot.value)
+            is_like = forgotten.is_like(fact, ForgettableFact(atom.text, slot, tuple(atom.source_message_ids)))
+            if is_like or isinstance(decide(candidate, [known], new.said_at), Reinforce):
+                return Skip("It was taken back.", atom.id)
         return None
 
     def _decide(self, new: ComparableCandidate, near: Sequence[KnownAtom]) -> Decision:
@@ -187,12 +217,22 @@ class _Planner:
         known = [self._apply_changes(each) for each in near if each.atom.id not in self._other_versions]
         known = [self._aliases.rename_like(new.candidate, each) for each in known]
         known += find_similar_drafts(new, drafts, self._aliases)
-        decision = decide(new.candidate, known, new.said_at)
+        decision = self._decide_again(new, known, decide(new.candidate, known, new.said_at))
         if isinstance(decision, Reinforce):
             confirmed = next((each.atom for each in known if each.atom.id == decision.atom_id), None)
             if confirmed is not None and set(new.candidate.source_message_ids) <= set(confirmed.source_message_ids):
                 return Skip("It was learned from the same message before.", confirmed.id)
         return self._replace_other_version(new, decision)
+
+    def _decide_again(self, new: ComparableCandidate, known: Sequence[KnownAtom], decision: Decision) -> Decision:
+        """Return a decision that does not change again what an undo has restored."""
+        messages_of_candidate = set(new.candidate.source_message_ids)
+        undone = {each.atom_id for each in self._undone if each.source_message_ids & messages_of_candidate}
+        if decision.atom_id not in undone:
+            return decision
+        if isinstance(decision, Supersede):
+            return decide(new.candidate, [each for each in known if each.atom.id not in undone], new.said_at)
+        return Skip("It was undone before.", decision.atom_id)
 
     def _replace_other_version(self, new: ComparableCandidate, decision: Decision) -> Decision:
         """Let a new fact also replace the one that an earlier version found in its place."""
@@ -263,6 +303,7 @@ class _Planner:
                 decision.importance,
                 decision.trust,
                 confirmed_at=new.said_at,
+                because=decision.because,
             )
         )
         sources = [*self._find_atom(decision.atom_id).source_message_ids, *candidate.source_message_ids]

@@ -23,6 +23,7 @@ _REPEATABLE = frozenset(
         "memory.create_memory_space",
         "memory.grant_space",
         "memory.archive_atom",
+        "memory.undo_decision",
         "memory.create_entity",
         "memory.update_binding",
         "memory.mine_patterns",

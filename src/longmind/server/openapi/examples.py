@@ -73,6 +73,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.list_grants": {"path": _SPACE},
     "memory.get_atom": {"path": _ATOM},
     "memory.list_atoms": {"path": _SPACE, "query": {"category": "meetings", "limit": 20}},
+    "memory.list_decisions": {"path": _SPACE, "query": {**_ATOM, "limit": 20}},
     "memory.get_entity": {"path": {"entityId": "ent_0190a1b2c3d4e5f60718293a4b5c6d7e"}},
     "memory.find_entity_by_name": {"path": _SPACE, "query": {"type": "PERSON", "name": "Ada"}},
     "memory.search_entities": {"path": _SPACE, "query": {"query": "Ada", "limit": 5}},
@@ -100,6 +101,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.supersede_atom": {"path": _ATOM, "body": {**_FACT, "text": "Ada prefers meetings on Friday."}},
     "memory.archive_atom": {"path": _ATOM, "body": {"rejected": True}},
     "memory.delete_atom": {"path": _ATOM},
+    "memory.undo_decision": {
+        "path": {"decisionId": "dec_0190a1b2c3d4e5f60718293a4b5c6d7e"},
+        "body": {"takeBack": True},
+    },
     "memory.restore_atom": {"path": _ATOM},
     "memory.create_entity": {"path": _SPACE, "body": {"type": "PERSON", "canonicalName": "Ada", "aliases": ["A. L."]}},
     "memory.merge_entities": {

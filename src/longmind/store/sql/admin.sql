@@ -13,6 +13,9 @@ SELECT {space_columns} FROM spaces WHERE scope_id = :scope_id ORDER BY id;
 -- name: every_atom
 SELECT {atom_columns} FROM atoms WHERE scope_id = :scope_id ORDER BY space_id, position;
 
+-- name: every_decision
+SELECT {decision_columns} FROM decisions WHERE scope_id = :scope_id ORDER BY space_id, revision, ordinal;
+
 -- name: every_entity
 SELECT {entity_columns} FROM entities WHERE scope_id = :scope_id ORDER BY id;
 

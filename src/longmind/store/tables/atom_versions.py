@@ -34,6 +34,14 @@ class SupersededVersion(NamedTuple):
     next_recorded: Micros | None
 
 
+class MovedEnd(NamedTuple):
+    """A version whose end was moved because of another one."""
+
+    id: str
+    before: Micros
+    after: Micros
+
+
 class VersionCut(NamedTuple):
     """An end of the atom at a position, and the instant since which it was known to end no later."""
 
@@ -53,10 +61,10 @@ def close(
     recorded_at: Micros,
     revision: int,
     now: Micros,
-) -> bool:
-    """End a version where a new one begins, and the versions before it that reach further.
+) -> list[MovedEnd] | None:
+    """End a version where a new one begins, and the versions before it that reach further; return those.
 
-    Return False, and change nothing, if the version was closed already; `statement` says what counts as closed.
+    Return None, and change nothing, if the version was closed already; `statement` says what counts as closed.
     """
     closed = run.one(
         statement,
@@ -68,21 +76,20 @@ def close(
         now=now,
     )
     if closed is None:
-        return False
+        return None
     began, before = closed
-    if begins < began and before is not None:
-        settle_ends(run, space_id, old_id, revision, now)
-    return True
+    return settle_ends(run, space_id, old_id, revision, now) if begins < began and before is not None else []
 
 
 def settle_ends(
     run: Transaction, space_id: str, atom_id: str, revision: int, now: Micros, *, undoing: bool = False
-) -> None:
-    """Let the versions before an atom end where those after them begin.
+) -> list[MovedEnd]:
+    """Let the versions before an atom end where those after them begin; return those whose end has moved.
 
     undoing: a version after them was taken back, so that they may end later than they do now.
     """
     newer = {atom_id}
+    moved: list[MovedEnd] = []
     # Newest first, so that the versions after one are known when it is its turn.
     for version, later, gap in _walk_superseded(run, space_id):
         if version.superseded_by in newer:
@@ -92,6 +99,8 @@ def settle_ends(
             end = max(version.valid_from, min(ends))
             if end != version.valid_to:
                 run.send("put_end", id=version.id, valid_to=end, revision=revision, now=now)
+                moved.append(MovedEnd(version.id, version.valid_to, end))
+    return moved
 
 
 def list_cuts(run: Transaction, space_id: str) -> list[VersionCut]:

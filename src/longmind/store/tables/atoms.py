@@ -15,7 +15,7 @@ from longmind.errors import Conflict, InvalidInput, NotFound
 from longmind.models.atom import Atom
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
-from longmind.store.tables import atom_versions, messages, spaces
+from longmind.store.tables import atom_decisions, atom_versions, messages, spaces
 from longmind.store.tables import conversations as conversation_rows
 from longmind.store.tables.atom_rows import (
     POSITION,
@@ -266,7 +266,7 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: PreparedAtom, no
         revision=change.revision,
         now=now,
     )
-    if not closed:
+    if closed is None:
         raise _explain_closed(run, old_id, now)
     record_change(run, scope, "atom.superseded", now, space_id=space_id, atom_id=old_id, superseded_by=atom.id)
     return atom, change
@@ -301,6 +301,7 @@ def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> tuple[s
     space_id = atom.memory_space_id
     revision = spaces.begin_change(run, space_id, now).revision
     run.send("delete_atom_links", atom_id=atom_id)
+    atom_decisions.forget_atom(run, atom_id)
     neighbours = run.one("delete_atom", id=atom_id)
     if neighbours is None:
         raise NotFound("atom", atom_id)
@@ -319,6 +320,7 @@ def delete(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> tuple[s
 def drop(run: Transaction, atom_id: str) -> None:
     """Remove an atom of a deleted space. No cache has to learn of it, so not even its id stays."""
     run.send("delete_atom_links", atom_id=atom_id)
+    atom_decisions.forget_atom(run, atom_id)
     run.send("delete_atom", id=atom_id)
 
 

@@ -51,6 +51,8 @@ USER_TABLES: tuple[UserTable, ...] = (
     UserTable("rolling_summaries", ("conversation_id", "until_sequence")),
     UserTable("atoms", ("space_id", "position")),
     UserTable("atom_removals", ("space_id", "atom_id")),
+    UserTable("decisions", ("id",)),
+    UserTable("decision_atoms", ("decision_id", "atom_id")),
     UserTable("term_segments", ("space_id", "first")),
     UserTable("vector_segments", ("space_id", "model", "first")),
     UserTable("fact_segments", ("space_id", "first")),
