@@ -155,6 +155,16 @@ _IMAGINED = re.compile(
     r"(?:story|novel|film|movie|script)|\bin this story|\b(?:it'?s|this is) from a (?:textbook|book|film|novel))\b",
     re.IGNORECASE,
 )
+# "Yeah right, and tomorrow I quit": the opposite is meant.
+_IRONY = re.compile(
+    r"(?:oh |well |haha )?(?:yeah,? right|yeah,? sure|as if|oh (?:great|joy|sure|wonderful)|(?:great|"
+    r"wonderful), another)\b",
+    re.IGNORECASE,
+)
+# "In Dallas you need a car": it is so for anybody.
+_ANYBODY = re.compile(
+    r"\b(?:[Hh]ere|[Ii]n [A-Z][\w-]+),? (?=you (?:just |really |always )?(?:need|have to|can|can't|must|never|get)\b)"
+)
 # All that follows on the line is played.
 _PLAYED = re.compile(
     r"(?<!\bI )(?<!he )(?<!ey )\bpretend (?:to be|that|you|i|i'?m|we|this|it)\b|\brole-?play|"
@@ -197,7 +207,8 @@ _VERBATIM = re.compile(
     r"|\b[A-Za-z]:\\(?:[^\s\"<>|\\]+(?: [^\s\"<>|\\]+)*\\)*[^\s\"<>|]{0,100}"
     r"|(?<![\w.@])(?:[\w-]{1,63}\.){1,8}(?:com|org|net|io|dev|me|us|eu|de|at|ch|uk|fr|it|es|nl|co|ai|app|edu|gov|info|"
     r"example|local|internal|test|invalid)\b(?:[:/][^\s,;)\"']*)?"
-    r"|(?<![\w-])[\w-]{0,80}\w\.(?:py|js|ts|tsx|jsx|go|rs|java|kt|rb|php|c|h|cpp|cs|sh|sql|md|txt|json|ya?ml|toml|ini|cfg|csv|xlsx?|"
+    r"|(?<![\w-])[\w-]{0,80}\w\.(?:py|js|ts|tsx|jsx|go|rs|java|kt|rb|php|c|h|cpp|cs|sh|sql|md|txt|json|ya?ml|toml|ini|"
+    r"cfg|csv|xlsx?|"
     r"docx?|pdf|png|jpe?g|log|env|lock|html?|css|scss|vue|svelte|ipynb|tf|proto)\b"
     r"|(?<!\w)--?[a-z][\w-]*(?:=\S+)?"
     r"|\b\w{0,80}?(?:\w_\w|[a-z]\d{1,9}[a-z]|[a-z][A-Z])\w*\b"
@@ -400,6 +411,10 @@ def _find_in_sentence(line: str, sentence: str, at: int) -> Iterator[Stretch]:
     addition = _ADDITION.match(sentence)
     if addition is not None:
         yield at + addition.end(), at + len(sentence)
+    if _IRONY.match(sentence):
+        yield at, at + len(sentence)
+    for anybody in _ANYBODY.finditer(sentence):
+        yield at + anybody.end(), at + len(sentence)
     spoken = _SPOKEN_QUOTE.search(sentence)
     if spoken is not None:
         unquote = _UNQUOTE.search(line, at + spoken.end(), at + spoken.end() + _LONGEST_SENTENCE)

@@ -2,96 +2,113 @@
 certain, and an exact quote in all other cases.
 
 A rewritten sentence that still holds a pronoun, or that lost its subject, is garbled; the speaker's own words are not.
+So a clause is only rewritten if it is one whole sentence, about its speaker or about something that it names.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cached_property
 
 from longmind.clock import Micros
-from longmind.extraction.reader.foreign_text import find_verbatim
+from longmind.extraction.reader.antecedents import resolve_persons
+from longmind.extraction.reader.clause_grammar import (
+    correct_typing,
+    find_clause,
+    find_sentence,
+    is_cut_off,
+    is_imperative,
+    is_run_on,
+    is_statement,
+    points_elsewhere,
+    trim_clause,
+)
+from longmind.extraction.reader.foreign_text import OwnText, find_own_text, find_verbatim
 from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.slot_template import fill_template, introduce_person
 from longmind.extraction.rules.omitted_words import restore_subject
 from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.third_person import PersonRewriter
-from longmind.extraction.slot_types import SLOT_TYPES
+from longmind.language import verbs
+from longmind.language.calendar import day_of
 from longmind.language.chat_text import remove_emoji
-from longmind.language.dates import find_dates, resolve_dates
+from longmind.language.dates import DateSpan, find_dates, resolve_dates
 
-_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]+[\"')\]]*(?=\s|$)|\n+|;\s")
-_CLAUSE_END = re.compile(
-    r"[.!?;:\n()]|,\s|\s[-\u2013\u2014]+\s|\s(?=(?:and|but|so|because|cause|since|btw|though|although|while|then|cuz|coz|plus|except|or)\b)",
-    re.IGNORECASE,
-)
+_FEWEST_WORDS = 3
 _MOST_WORDS = 32
-_NEAR_WORDS = 4
-"""Words between a stretch and the end of its clause that are taken along."""
-_OPENING = re.compile(
-    r"(?:\s*(?:(?:and|but|so|also|btw|by the way|oh|ah|well|ok|okay|yes|yeah|yep|yh|no|nope|nah|hey|hi|hello|lol|haha|hm+|um+|uh|plus|then|anyway|"
-    r"actually|because|cause|cuz|coz|since|as|though|although|fyi|ps|p\.s\.|just so you know|for context|like i said|you know|i mean|that|which|"
-    r"(?:pls|please) (?:note|remember|keep in mind)(?: that)?|note that|remember(?: that)?|one more thing|first|second|third|next)\b[ ,:.!-]*|"
-    r"[-*\u2022\u2013>,:;.!)]+\s*|\(?\d{1,2}[.)]\s+))+",
+_FEWEST_QUOTED_WORDS = 5
+_MOST_QUOTED_WORDS = 28
+_SHORT_ANSWER = 7
+"""Words up to which an answer is quoted with its question."""
+_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]+[\"')\]]*(?=\s|$)|\n+|;\s")
+_INNER_END = re.compile(r"[.!?\u2026]\s+\S")
+_FIRST_PLURAL = re.compile(r"\b(?:we|us|ourselves)\b", re.IGNORECASE)
+_SINGULAR = re.compile(r"\b(?:I|me|my|mine|myself)\b")
+_WE = re.compile(r"\b[Ww]e\b")
+# Verbs that are true of each of a group, and so of the speaker: "we live in Lyon", "we have two cats".
+_SHARED = re.compile(
+    r"\bwe(?:'ve|'re|'ll)?(?: (?:also|still|now|just|only|always|never|already|have|are|will|do|don't|finally|"
+    r"currently|"
+    r"usually|recently|mostly))* "
+    r"(?:live|lived|living|moved|moving|have|had|got|own|rent|renting|bought|buying|sold|adopted|use|using|need|want|"
+    r"eat|"
+    r"drive|pay|paid|keep|kept|plan|planning|booked|going|go|went|travel|travelling|flying|fly|stay|staying|work|drink|"
+    r"cook|speak|like|love|prefer|watch|celebrate)\b|\bwe(?:'re| are) (?:now |still |all )?(?:in|at|on|from|based)\b",
     re.IGNORECASE,
 )
-_FILLER = re.compile(
-    r"(?:\s*[,\u2013-]?\s*\b(?:lol|haha+|btw|tho|thx|thanks|pls|please|you know|i guess|honestly|to be honest|tbh|right)\b)+[\s.!,]*$",
-    re.I,
+_NOT_SHARED = re.compile(
+    r"\b(?:each other|together|both|one another|(?:of|let|between) us|us (?:both|all|two|three)|ourselves|"
+    r"we (?:two|both|all))\b",
+    re.IGNORECASE,
 )
-_TYPED = (
-    (re.compile(r"(?<![\w'])[Ii]m(?=\s)"), "I'm"),
-    (re.compile(r"(?<![\w'])[Ii]ve(?=\s)"), "I've"),
-    (re.compile(r"(?<![\w'])[Ii]ll(?=\s)"), "I'll"),
-    (re.compile(r"(?<![\w'])[Ii]d(?=\s(?:like|love|rather|prefer|never))"), "I'd"),
-    (re.compile(r"\b([Dd])ont\b"), r"\1on't"),
-    (re.compile(r"\b([Dd])oesnt\b"), r"\1oesn't"),
-    (re.compile(r"\b([Dd])idnt\b"), r"\1idn't"),
-    (re.compile(r"\b([Cc])ant\b"), r"\1an't"),
-    (re.compile(r"\b([Ii])snt\b"), r"\1sn't"),
-    (re.compile(r"\b([Ww])ont\b(?! to)"), r"\1on't"),
-    (re.compile(r"(?<![\w'])i(?=\s|'|$)"), "I"),
+_SECOND = re.compile(r"\b(?:you|your|yours|yourself|ur|u)\b", re.IGNORECASE)
+_SECOND_SUBJECT = re.compile(
+    r"\byou(?:'(?:re|ve|ll|d)| (?:can|could|have|had|need|are|were|get|got|know|never|always|do|don't|will|would|"
+    r"should|"
+    r"must|want|said|told|go|feel|think|see|may|might|\w+ed))\b",
+    re.IGNORECASE,
 )
-_FIRST_PLURAL = re.compile(r"\b(?:we|us|our|ours|ourselves)\b", re.IGNORECASE)
-_SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LEFT_OVER = re.compile(r"(?<![\w'\u2019])(?:I|i|I'm|me|my|mine|we|us|our|you|your|ur|u|im|ive)(?![\w-])")
-_UNCLEAR = re.compile(
-    r"(?:it|this|that|these|those|they|them|their|he|she|his|her|him|there|here|one|ones|same|its|thats|that's|it's|he's|she's|they're|who|which|"
-    r"what|when|where|how|why|to|of|for|in|on|at|with|from|by|about|than|if)\b",
+_NUMBER_AFTER_DATE = re.compile(r"\s+(?:twenty|nineteen|two thousand)\b", re.IGNORECASE)
+_POLITE = re.compile(r"^(?:(?:please|pls|plz|and|so|just)\b[, ]*)+", re.IGNORECASE)
+_UNCLEAR_START = re.compile(
+    r"(?:it|its|it's|this|that|these|those|that's|thats|he|she|they|his|her|their|he's|she's|they're|hes|shes|theyre|"
+    r"there|"
+    r"then|which|who|both|the other|one|ones|same|not|only|also|with|for|from|in|at|on|to|of|about|than)\b",
     re.IGNORECASE,
 )
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|am|be|been|has|have|had|does|do|did|will|would|can|could|should|must|may|might|never|always|don't|doesn't|didn't|"
-    r"isn't|can't|cannot|won't|\w+s|\w+ed|\w+ing|went|got|made|took|came|met|bought|ate|found|left|ran|won|lost|read|wrote|spent|felt|began|built|"
-    r"sold|drove|flew|swam|spoke|chose|broke|held|led|paid|put|sent|told|wore|grew|became|gave|moved|quit|use|keep|call|avoid|write|answer|stop)\b",
+_RULES = frozenset(("rule", "preference", "convention"))
+# What stands before a sentence; within one, the subject is named before.
+_BEFORE_SENTENCE = re.compile(
+    r"(?:^|[.!?:;\n\u2026\U0001f000-\U0001faff\u2600-\u27bf)])[^\w]*(?:(?:and|but|so|also|btw|oh|ok|yes|yeah|then|"
+    r"lol)\W+){0,2}$"
+)
+_OF_TEAMS = frozenset("tool tool_version host repository convention project".split())
+_HABITS = frozenset("diet habit hobby health allergy skill possession pet vehicle medication".split())
+_HABIT = re.compile(r"(?:don't|can't|won't|never|no longer) (?!been|had)[a-z]+\b", re.IGNORECASE)
+# "Operated in August", "destroyed, so no running": it was done to somebody.
+_PASSIVE = re.compile(
+    r"\w+ so\b|(?!(?:moved|started|changed|switched|stopped|finished|signed|worked|lived|walked|talked|played|"
+    r"travelled|"
+    r"stayed|tried|wanted|needed|applied)\b)\w+ed (?:in|on|at|by|from|for|with|about|into|out|off|this|last)\b",
     re.IGNORECASE,
 )
-_IMPERATIVE = re.compile(
-    r"(?:please |pls |just |only |and |so )*(?:do not|don't|never|always|no|stop|avoid|use|keep|write|answer|reply|respond|call|give|send|show|put|make|"
-    r"start|end|skip|leave|ask|tell|remind|include|add|be|speak|talk|format|explain|list|round|quote|cite|mention|check|assume|treat|stick|say|spell|"
-    r"refer|address|translate|prefer|let|only)\b",
-    re.IGNORECASE,
+_RECURRING = frozenset(("schedule", "habit", "hobby"))
+_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|mon|tue|wed|thu|fri|sat|sun", re.IGNORECASE)
+_LONG_PAST = timedelta(days=31)
+_FUTURE = frozenset("deadline appointment plan travel goal".split())
+_PART_END = re.compile(r"[,;:.!?](?=\s|$)|\n|\s(?=(?:and|but|so|because)\s)")
+_LISTED = re.compile(
+    r"(?:.{0,40}\bbut )?(?=(?:loves|likes|hates|enjoys|prefers|speaks|owns|wants|needs|drives|plays)\s\w)"
 )
-_PLAIN_VALUE = re.compile(r"[\w\u00c0-\u024f][\w\u00c0-\u024f@.+#&/' :()-]*")
-_NOT_IN_VALUE = re.compile(
-    r"\b(?:I|i|my|me|we|our|you|your|it|this|that|there|here|is|was|the same|same|again|now|not|no)\b"
-)
-_VALUE_FORM: dict[str, re.Pattern[str]] = {
-    "name": re.compile(r"[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*){0,3}"),
-    "pronouns": re.compile(r"\w+/\w+(?:/\w+)?"),
-    "age": re.compile(r"\d{1,3}"),
-    "home": re.compile(r"[A-Z\u00c0-\u024f][\w\u00c0-\u024f' -]*(?:, [A-Z][\w' -]*)?"),
-    "hometown": re.compile(r"[A-Z\u00c0-\u024f][\w\u00c0-\u024f' -]*(?:, [A-Z][\w' -]*)?"),
-    "workplace": re.compile(r"[A-Z\u00c0-\u024f][\w\u00c0-\u024f'&. -]*"),
-    "language": re.compile(r"[A-Z][a-z]+"),
-    "relationship_status": re.compile(r"(?:married|single|divorced|engaged|widowed|separated)"),
-    "allergy": re.compile(r"[a-z][a-z -]{2,30}"),
-    "phone": re.compile(r"\+?[\d][\d ()/-]{4,20}"),
-    "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
-    "website": re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+\S*"),
-    "birthday": re.compile(r"[\w., /-]*\d[\w., /-]*"),
-}
-"""The form of a value that a template may take in; other attributes are told in the speaker's words."""
+_ITEM = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,2}[.)])[ \t]", re.MULTILINE)
+_FEWEST_ITEMS = 2
 _STAND_IN = "Xq{}q"
+_MOST_MENTIONS = 4
+"""Times that a rewritten sentence may name its speaker; one with more is better told in the speaker's words."""
+_ASSISTANT = "Assistant"
 
 
 @dataclass
@@ -108,131 +125,169 @@ class StatementWriter:
     before: str
     pronouns: PronounResolver
 
+    @cached_property
+    def _own(self) -> OwnText:
+        return find_own_text(self.text)
+
     def write(self, reading: Reading) -> str:
         """Return the text of one fact."""
+        reading = self._take_item(reading)
         return self._fill_template(reading) or self._rewrite(reading) or self._quote(reading)
+
+    def _take_item(self, reading: Reading) -> Reading:
+        """Return a reading of a list as one of the item that has its value."""
+        words = self.text[reading.begins : reading.ends]
+        if reading.value is None or len(_ITEM.findall(words)) < _FEWEST_ITEMS:
+            return reading
+        low, high = reading.value
+        end = self.text.find("\n", high)
+        begins = self.text.rfind("\n", 0, low) + 1
+        return reading.place_at(max(reading.begins, begins), reading.ends if end < 0 else min(reading.ends, end))
 
     def _fill_template(self, reading: Reading) -> str | None:
         """Return the text of a slot whose value is plain, or None."""
-        slot = SLOT_TYPES.get(reading.attribute)
-        if slot is None or slot.template is None or reading.value is None:
-            return None
-        if not reading.of_user or reading.negated or reading.unsure or reading.change == "ends":
-            return None
-        value = self.text[slice(*reading.value)].strip()
-        form = _VALUE_FORM.get(reading.attribute)
-        if form is None or form.fullmatch(value) is None or len(value.split()) > 5 or _NOT_IN_VALUE.search(value):
-            return None
-        words = len(self.text[reading.begins : reading.ends].split())
-        if words > len(value.split()) + 7:
-            # More than the value is said: the sentence keeps it.
-            return None
-        dated = resolve_dates(value, find_dates(value, self.said_at)) if reading.attribute == "birthday" else value
-        text = slot.template.format(value=dated)
-        return text.replace("User", self.speaker, 1) if self.speaker != "User" else text
+        question = self._find_question() if self._begins_message(reading.begins) else None
+        filled = fill_template(self.text, reading, self.said_at, question) or introduce_person(self.text, reading)
+        if filled is None or self.speaker == "User":
+            return filled
+        return filled.replace("User", self.speaker, 1)
 
     def _rewrite(self, reading: Reading) -> str | None:
         """Return the clause in the third person, or None if that is not certain to be right."""
-        begins, ends = self.find_clause(reading)
-        clause = _trim(" ".join(remove_emoji(self.text[begins:ends]).split()))
-        if not clause or len(clause.split()) < 3 or len(clause.split()) > _MOST_WORDS or clause.endswith("?"):
-            return None
-        if clause.count('"') % 2 or clause.count("(") != clause.count(")"):
+        begins, ends = self._find_own(*find_clause(self.text, reading.begins, reading.ends))
+        words = self.text[begins:ends]
+        clause = trim_clause(" ".join(remove_emoji(words).split()))
+        if not _has_fitting_length(clause) or not _is_whole(clause) or not _ends_in_emoji(words):
             return None
         masked, kept = _mask(clause)
-        for pattern, typed in _TYPED:
-            masked = pattern.sub(typed, masked)
-        is_rule = reading.kind == "RULE" or (reading.kind == "PREFERENCE" and _IMPERATIVE.match(masked) is not None)
-        if _FIRST_PLURAL.search(masked) and not self._can_name_group(reading, masked):
+        masked = correct_typing(masked)
+        if _BEFORE_SENTENCE.search(self.text, max(0, begins - 40), begins):
+            masked = _restore_subject(masked, reading)
+        is_rule = reading.kind == "RULE" or (
+            reading.kind == "PREFERENCE" and reading.attribute in _RULES and is_imperative(masked)
+        )
+        plain = self._name_others(masked, self.text[:begins], reading, is_rule=is_rule)
+        if plain is None:
             return None
-        if _SECOND.search(masked) and not is_rule:
-            return None
-        whole = restore_subject(masked)
-        dated = resolve_dates(whole, find_dates(whole, self.said_at))
-        company = None
-        told = self._name_team(dated) if _FIRST_PLURAL.search(dated) else dated
-        told = self.pronouns.resolve(PersonRewriter(self.speaker, self.addressee, company).rewrite(told))
-        if _LEFT_OVER.search(told) or (_UNCLEAR.match(told) and not is_rule) or " and others" in told:
-            return None
-        if not is_rule and (self.addressee in told or not _VERB.search(told) or not self._has_subject(told)):
+        told = self._tell(*plain, reading)
+        if (
+            _LEFT_OVER.search(told)
+            or re.search(rf"{re.escape(self.speaker)}'s (?:is|was|are|were|has|will)\b", told)
+            or " and others" in told
+            or told.count(self.speaker) > _MOST_MENTIONS
+        ):
             return None
         told = _unmask(told, kept)
-        return told[:1].upper() + told[1:] + ("" if told[-1:] in '.!?\u2026"' else ".")
+        return told[:1].upper() + told[1:] + ("" if told[-1:] in '.!\u2026"' else ".")
 
-    def _can_name_group(self, reading: Reading, masked: str) -> bool:
-        """Return whether "we" is the team of the user, as in most statements on projects."""
-        return (
-            reading.category == "project"
-            and re.search(r"\b(?:we|our)\b", masked, re.I) is not None
-            and not re.search(r"\bus\b", masked, re.I)
-        )
+    def _name_others(self, clause: str, before: str, reading: Reading, *, is_rule: bool) -> tuple[str, str] | None:
+        """Return a clause in which only "I" and "you" must be replaced, and who "I" is.
 
-    def _name_team(self, text: str) -> str:
-        """Put the team of the speaker in the place of "we"; it takes a verb in the singular."""
-        text = re.sub(r"\b[Ww]e(?:'re| are)\b", f"{self.speaker}'s team is", text)
-        text = re.sub(r"\b[Ww]e've\b", f"{self.speaker}'s team has", text)
-        text = re.sub(r"\b[Ww]e'll\b", f"{self.speaker}'s team will", text)
-        text = re.sub(r"\b[Oo]urs?\b", f"{self.speaker}'s", text)
-        # The rewriter makes the verb after an "I" agree; the team is put in afterwards.
-        rewritten = (
-            PersonRewriter("Xqteamq", self.addressee).rewrite(re.sub(r"\b[Ww]e\b", "I", text))
-            if re.search(r"\b[Ww]e\b", text) and not re.search(r"\bI\b|\bmy\b|\bme\b", text)
-            else text
-        )
-        return rewritten.replace("Xqteamq", f"{self.speaker}'s team")
+        None if it cannot stand by itself.
+        """
+        if _SECOND.search(clause) and not is_rule and not self._is_plain_second(clause):
+            return None
+        named = self._name_persons(clause, before)
+        if named is None or points_elsewhere(named):
+            return None
+        grouped = self._name_group(named, reading)
+        if grouped is None or is_run_on(grouped[0]) or is_run_on(clause):
+            return None
+        plain, name = grouped
+        listed = _LISTED.match(plain)
+        if listed is not None and reading.of_user:
+            # In a list about oneself: "- loves salsa classes".
+            return f"{self.speaker} {plain[listed.end() :]}", name
+        if is_rule and (is_imperative(plain) or _tells_assistant(plain)):
+            return _POLITE.sub("", plain), name
+        # A clause that begins with a name in the place of "our" or "he" is a statement, too.
+        return grouped if is_statement(plain) or plain.startswith(self.speaker) else None
 
-    def _has_subject(self, told: str) -> bool:
-        """Return whether a sentence begins with what it is about."""
-        if re.match(rf"{re.escape(self.speaker)}\b", told):
-            return True
-        first = told.split()[0]
-        return (
-            first[0].isupper()
-            or re.match(r"(?:the|a|an|no|all|every|each|most|some|any|\d+)\b", told, re.I) is not None
-            or f"{self.speaker}'s" in told
-        )
+    def _is_plain_second(self, clause: str) -> bool:
+        """Return whether "you" is the other person of a conversation, and not anybody, nor the assistant."""
+        return self.addressee != _ASSISTANT and _SECOND_SUBJECT.search(clause) is None
 
-    def find_clause(self, reading: Reading) -> tuple[int, int]:
-        """Return the clause that a stretch belongs to: the words up to the next boundary, if they are few."""
-        text = self.text
-        begins, ends = reading.begins, reading.ends
-        while (
-            begins > 0
-            and text[begins - 1 : begins + 1].strip()
-            and text[begins - 1].isalnum()
-            and text[begins].isalnum()
-        ):
-            begins -= 1
-        while ends < len(text) and text[ends - 1].isalnum() and (text[ends].isalnum() or text[ends] in "'\u2019"):
-            ends += 1
-        window = max(0, begins - 80)
-        bounds = [found.end() for found in _CLAUSE_END.finditer(text, window, begins)]
-        start = bounds[-1] if bounds else (0 if window == 0 else begins)
-        if len(text[start:begins].split()) <= _NEAR_WORDS:
-            begins = start
-        found = (
-            _CLAUSE_END.search(text, ends, min(len(text), ends + 80))
-            if ends and text[ends - 1] not in ".!?\n"
-            else None
-        )
-        stop = found.start() if found else (len(text) if len(text) <= ends + 80 else ends)
-        if ends and text[ends - 1] in ".!?\n":
-            stop = ends
-        if len(text[ends:stop].split()) <= _NEAR_WORDS:
-            ends = stop
-        return begins, ends
+    def _name_persons(self, clause: str, before: str) -> str | None:
+        """Return a clause with names for "he" and "she", or None where it is not certain who is meant."""
+        return resolve_persons(clause, before, self.before, self.speaker)
+
+    def _name_group(self, clause: str, reading: Reading) -> tuple[str, str] | None:
+        """Return a clause with "I" for "we", and who that is; None where it is not certain.
+
+        Of a project it is the team, and of what a household shares the speaker, who is one of them.
+        """
+        if not _FIRST_PLURAL.search(clause):
+            return clause, self.speaker
+        if _NOT_SHARED.search(clause):
+            return None
+        if reading.category == "project" or reading.attribute in _OF_TEAMS:
+            team = f"{self.speaker}'s team"
+            return None if _SINGULAR.search(clause) else (_put_singular(clause, self.speaker, team), team)
+        if _WE.search(clause) and _SHARED.search(clause) is None:
+            return None
+        return _put_singular(clause, self.speaker, self.speaker), self.speaker
+
+    def _tell(self, clause: str, name: str, reading: Reading) -> str:
+        """Return a clause in the third person, with its dates resolved. name: who "I" is."""
+        told = PersonRewriter(name, self.addressee).rewrite(self._resolve_dates(clause, reading))
+        return re.sub(rf"(?<!let )(?<!does )(?<!can )\b{re.escape(self.addressee)} ([a-z]+)\b", _agree, told)
+
+    def _resolve_dates(self, words: str, reading: Reading) -> str:
+        """Return words in which each date can be understood without knowing when it was said."""
+        spans = []
+        for span in find_dates(words, self.said_at):
+            # A year in words is not read: "december twenty twenty six". The days of a schedule come every week.
+            named = words[span.start : span.end]
+            is_habit = reading.attribute in _RECURRING and _WEEKDAY.fullmatch(named) is not None
+            if not is_habit and not _NUMBER_AFTER_DATE.match(words, span.end):
+                spans.append(_put_ahead(span, self.said_at) if reading.attribute in _FUTURE else span)
+        return resolve_dates(words, spans)
 
     def _quote(self, reading: Reading) -> str:
-        """Return the speaker's words as a quotation, with the question that a short answer answers."""
-        begins, ends = self.find_clause(reading)
-        words = " ".join(self.text[begins:ends].split())
-        words = (_trim(words) or words).replace('"', "'")
-        dates = find_dates(words, self.said_at)
-        told = f'{self.speaker}: "{resolve_dates(words, dates)}"'
+        """Return the speaker's words as a quotation, with what is needed to understand them."""
+        place = self._find_own(*find_clause(self.text, reading.begins, reading.ends))
+        words = self._take_words(*place)
+        if len(words.split()) < _FEWEST_QUOTED_WORDS or _UNCLEAR_START.match(words) or is_cut_off(words):
+            place = self._widen(place, find_sentence(self.text, *place))
+        if _UNCLEAR_START.match(self._take_words(*place)) and place[0] > 0:
+            place = self._widen(place, (find_sentence(self.text, *self._find_previous(place[0]))[0], place[1]))
+        words = self._take_words(*place)
+        told = f'{self.speaker}: "{self._resolve_dates(words, reading)}"'
         question = self._find_question()
-        if question and len(words.split()) <= 7:
+        if question and self._begins_message(place[0]) and len(words.split()) <= _SHORT_ANSWER:
             return f'Asked "{question}", {told}'
         return told
+
+    def _find_own(self, begins: int, ends: int) -> tuple[int, int]:
+        """Return the part of a stretch that is its speaker's, up to the last clause before what is not."""
+        for low, high in self._own.foreign:
+            if high <= begins or low >= ends:
+                continue
+            if low <= begins:
+                return min(high, ends), ends
+            bounds = [found.start() for found in _PART_END.finditer(self.text, begins, low)]
+            # "He says 'I only eat beige food'" is the speaker's, and cannot be cut.
+            return begins, bounds[-1] if bounds and len(self.text[begins : bounds[-1]].split()) > 2 else ends
+        return begins, ends
+
+    def _widen(self, place: tuple[int, int], wider: tuple[int, int]) -> tuple[int, int]:
+        """Return the wider of two stretches, unless it has too many words to be quoted."""
+        wider = self._find_own(*wider)
+        return wider if len(self.text[slice(*wider)].split()) <= _MOST_QUOTED_WORDS else place
+
+    def _take_words(self, begins: int, ends: int) -> str:
+        """Return the words of a stretch without what only leads to them."""
+        words = " ".join(self.text[begins:ends].split()).replace('"', "'")
+        return trim_clause(words) or words
+
+    def _find_previous(self, begins: int) -> tuple[int, int]:
+        """Return the last words of the sentence before a place in the message."""
+        end = len(self.text[:begins].rstrip(" .!?\n"))
+        return max(0, end - 1), end
+
+    def _begins_message(self, begins: int) -> bool:
+        """Return whether a stretch stands in the first sentence of the message."""
+        return not _SENTENCE_END.search(self.text[:begins].lstrip())
 
     def _find_question(self) -> str | None:
         """Return the question at the end of the message before, if that ends with one."""
@@ -245,11 +300,66 @@ class StatementWriter:
         return question if 2 <= len(question.split()) <= 30 else None
 
 
-def _trim(clause: str) -> str:
-    """Cut the words off that only lead to a clause, or away from it: "and btw", "lol"."""
-    opening = _OPENING.match(clause)
-    rest = clause[opening.end() :] if opening is not None else clause
-    return _FILLER.sub("", rest).strip(" ,;:-\u2013")
+def _put_ahead(span: DateSpan, said_at: Micros) -> DateSpan:
+    """Return the date of a plan: a day without a year that is long past is that day of the next year."""
+    today = day_of(said_at)
+    named = span.relation in ("on", "until", "before") and span.distance is None and span.precision in ("day", "month")
+    if not named or today - span.last < _LONG_PAST or today - span.last > timedelta(days=366):
+        return span
+    try:
+        return replace(
+            span, first=span.first.replace(year=span.first.year + 1), last=span.last.replace(year=span.last.year + 1)
+        )
+    except ValueError:
+        # 29 February.
+        return span
+
+
+def _restore_subject(clause: str, reading: Reading) -> str:
+    """Return a clause with the "I" that it leaves out: "Went to Graz", "don't drink coffee"."""
+    if reading.attribute in _HABITS and reading.of_user and reading.kind != "RULE" and _HABIT.match(clause):
+        return f"I {clause[:1].lower()}{clause[1:]}"
+    restored = restore_subject(clause)
+    return clause if restored != clause and _PASSIVE.match(clause) else restored
+
+
+def _has_fitting_length(clause: str) -> bool:
+    return _FEWEST_WORDS <= len(clause.split()) <= _MOST_WORDS and not clause.endswith("?") and not is_cut_off(clause)
+
+
+def _ends_in_emoji(words: str) -> bool:
+    """Return whether emojis stand only at the end, or there are none: within a clause they are its commas."""
+    return " ".join(words.split()).startswith(" ".join(remove_emoji(words).split()))
+
+
+def _is_whole(clause: str) -> bool:
+    """Return whether a clause is one sentence, with all of its brackets and quotation marks."""
+    return (
+        clause.count('"') % 2 == 0
+        and clause.count("(") == clause.count(")")
+        and _INNER_END.search(re.sub(r"\b(?:[Dd]r|[Mm]rs?|[Mm]s|[Ss]t|[Pp]rof|approx|ca|no|vs)\.", "", clause)) is None
+    )
+
+
+def _agree(found: re.Match[str]) -> str:
+    """Return a name with its verb: "anything Assistant write" becomes "anything Assistant writes"."""
+    verb = found[1]
+    return found[0][: -len(verb)] + (verbs.to_third_person(verb) if verb in verbs.ALWAYS else verb)
+
+
+def _tells_assistant(clause: str) -> bool:
+    """Return whether a rule is told as what the assistant does: "you can correct my mistakes"."""
+    return re.match(r"(?:from now on,? |now |also )*you(?:'re| \w+)", clause, re.IGNORECASE) is not None
+
+
+def _put_singular(clause: str, speaker: str, name: str) -> str:
+    """Return a clause with "I" for "we", whose verbs the rewriter makes agree, and with names for "us" and "our"."""
+    clause = re.sub(r"\b[Ww]e(?:'re| are)\b", "I'm", clause)
+    clause = re.sub(r"\b[Ww]e were\b", "I was", clause)
+    # "We pinned it, because it broke for us": "User's team pinned it, because it broke for them."
+    later = "them" if name != speaker and _WE.match(clause) else name
+    clause = re.sub(r"\b[Uu]s\b", later, clause)
+    return _WE.sub("I", re.sub(r"\b[Oo]urs?\b", f"{speaker}'s", clause))
 
 
 def _mask(clause: str) -> tuple[str, list[str]]:
