@@ -9,8 +9,8 @@ import argparse
 import importlib
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta, timezone
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ class Clock:
     """A clock that follows the times of the conversations, in microseconds."""
 
     def __init__(self) -> None:
-        self.now = datetime(2020, 1, 1, tzinfo=timezone.utc)
+        self.now = datetime(2020, 1, 1, tzinfo=UTC)
 
     def __call__(self) -> int:
         return round(self.now.timestamp()) * 1_000_000
@@ -63,7 +63,9 @@ def _remember_user(engine: Any, clock: Clock, user_id: str, user: dict[str, Any]
             sources[append(started.id, message["text"]).id] = f"{place}#{number}"
             clock.now += _MINUTE
         context.conversations.close_conversation(started.id)
-        engine.work()
+        done = engine.work()
+        if done.failed or done.dead:
+            raise RuntimeError(f"A job of {user['user']!r} failed: {context.jobs.list_jobs()[0].error}")
     clock.now = max(times) + _DAY
     atoms = [
         {
@@ -108,7 +110,7 @@ def _has_ended(atom: Any, now: datetime) -> bool:
 def parse_time(text: str) -> datetime:
     """Return a time of a data set; those without a zone are UTC."""
     parsed = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def main() -> None:
