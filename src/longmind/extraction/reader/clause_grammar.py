@@ -18,27 +18,40 @@ _NEAR_WORDS = 4
 """Words between a stretch and the end of its clause that are taken along."""
 _NEAR = 80
 _FAR = 240
-# "No, …" is an answer, and "no more nights" is none.
-_OPENING = re.compile(
-    r"(?:\s*(?:(?:and|but|so+|also|btw|by the way|oh|ah|lol|haha|hm+|um+|uh|plus|anyway|fyi|ps|p\.s\.|because|cause|"
-    r"cuz|"
-    r"coz|though|although|just so you know|for context|like i said|as i said|you know|i mean|which means|did i say|"
-    r"i (?:should|must|have to|gotta) say(?: that)?|that is to say|(?:please|pls)? ?(?:note|remember|"
+# Words that only lead to a statement. "No, …" is an answer, and "no more nights" is none.
+_CONNECTIVES = (
+    r"and|but|so+|also|btw|by the way|oh+|ah+|lol|haha|hm+|um+|uh|plus|anyway|fyi|ps|p\.s\.|because|cause|cuz|coz|"
+    r"though|"
+    r"although|just so you know|for context|for instance|like i said|as i said|you know|i mean|which means|did i say|"
+    r"i (?:should|must|have to|gotta) say(?: that)?|that is to say|(?:please |pls )?(?:note|remember|"
     r"keep in mind) that|"
-    r"one more thing|another thing|also,|omg|so yeah|speaking of (?:\w+ ?){1,4},|yes|yeah|yep|yess+|"
-    r"in case it matters)\b[ ,:.!-]*"
-    r"|(?:since|as|given that|seeing that) (?=(?:i'?m|i am|i have|i've|we're|we are|we have|i don'?t|i can'?t)\b)"
-    r"|(?:well|ok|okay|yes|yeah|yess+|yep|yh|no|nope|nah|hey|hi|hello|actually|then|first|second|third|next|honestly|"
-    r"true|right|sure|fine|good|great|thanks|thank you)\b[,:.!]+\s*|(?:\b(?:yes|yeah|ok|okay|oh|no|nah|nope|listen|"
-    r"look|sure|then|finally|morning|hello|there|so+|grand|now then|right|"
-    r"sir|well|anyway|lol|perfect|fine)[, ]+)+(?=(?:I|i'?m|my|we|i'?ve)\b)"
+    r"one more thing|another thing|omg|so yeah|yes|yeah|yep|yess+|in case it matters|especially (?=since|because)"
+)
+_ANSWERS = (
+    r"well|ok|okay|yh|no|nope|nah|hey|hi|hello|actually|then|first|second|third|next|honestly|true|right|sure|fine|"
+    r"good|"
+    r"great|thanks|thank you|speaking of (?:[\w'-]+ ?){1,4}"
+)
+_SPOKEN = r"ok|okay|no|nah|nope|listen|look|sure|then|finally|morning|hello|there|grand|now then|right|sir|well|lol|perfect|fine"
+_OPENING = re.compile(
+    rf"(?:\s*(?:(?:{_CONNECTIVES})\b[ ,:.!-]*"
+    rf"|(?:{_ANSWERS})[,:.!]+\s*|(?:(?:{_SPOKEN})[, ]+)+(?=(?:I|i'?m|my|we|i'?ve)\b)"
+    # A reason is a statement: "since I recently upgraded my router".
+    r"|(?:especially )?(?:since|given that|seeing that|the part where) (?=(?:i|i'?m|i've|we|we're|we've)\b)"
+    r"|as (?=(?:i'?m|i am|i have|i've)\b)"
     r"|[-*\u2022\u2013>,:;.!)\u2026]+\s*|\(?\d{1,2}[.)]\s+))+",
+    re.IGNORECASE,
+)
+# A question or a reference to the assistant that follows a statement.
+_TO_ASSISTANT = re.compile(
+    r",? (?:(?:and|so|but) )?(?:(?:i )?(?:was|am|i'?m|were) (?:just )?wondering (?:if|whether|what|how)\b.*|(?:can|"
+    r"could|"
+    r"would|do|would) (?:you|u)\b.*|(?:like|as) you (?:suggested|said|mentioned|recommended).{0,3})$",
     re.IGNORECASE,
 )
 _FILLER = re.compile(
     r"(?:\s*[,\u2013-]?\s*\b(?:lol|haha+|btw|by the way|tho|thx|thanks|pls|please|you know|i guess|honestly|"
-    r"to be honest|"
-    r"tbh|right|yes|ok|mate|remember that|just so you know)\b)+[\s.!,]*$",
+    r"to be honest|tbh|right|yes|ok|mate|remember that|just so you know)\b)+[\s.!,]*$",
     re.IGNORECASE,
 )
 _TYPED = (
@@ -105,15 +118,18 @@ _FIRST_PERSON = re.compile(
     re.IGNORECASE,
 )
 _NOUN = rf"(?!(?:{_NO_NOUN}|{_AUXILIARY})\b)[\w'/&.-]+"
+_DETERMINER = (
+    r"(?:[Mm]y|[Oo]ur|[Tt]he|[Aa]n?|[Aa]ll|[Ee]very|[Ee]ach|[Bb]oth|[Ss]ome|[Nn]o|[Mm]ost|[Mm]r|[Mm]rs|[Dd]r)\.?"
+)
+_NAME = r"[A-Z][\w'.-]+(?: [A-Z][\w'.-]+){0,3}(?: (?:and|&) (?:my )?\w+)?"
+_AFTER_VERB = r"(?=(?:to|me|my|an?|the|like|when|every|in|on|at|for|with|again|too)\b)"
 _THIRD_PERSON = re.compile(
-    rf"{_LEAD}(?:(?:[Mm]y|[Oo]ur|[Tt]he|[Aa]n?|[Aa]ll|[Ee]very|[Ee]ach|[Bb]oth|[Ss]ome|[Nn]o|[Mm]ost|[Mm]r|[Mm]rs|"
-    rf"[Dd]r)"
-    rf"\.? (?:{_NOUN},? ){{0,6}}?{_NOUN},?|(?-i:[A-Z][\w'.-]+(?: [A-Z][\w'.-]+){{0,3}}(?: (?:and|&) (?:my )?\w+)?))"
+    rf"{_LEAD}(?:(?:{_DETERMINER} (?:{_NOUN},? ){{0,6}}?{_NOUN},?|{_NAME})"
     rf"(?:'s(?= (?:an?|the|in|at|on|from|not|now|been|got|still|also|\w+ing|\w+ed)\b)|'ll(?= \w)|"
-    rf" {_SOMETIMES}{_FINITE}\b"
-    rf"| {_SOMETIMES}\w{{3,}}s (?=(?:to|me|my|an?|the)\b))|{_BARE}(?: {_BARE}){{0,2}} {_SOMETIMES}"
-    r"(?:is|are|was|were|has|have|had|does|doesn't|isn't|don't|can|can't|will|won't|died|went|came|left|moved|"
-    r"started)\b"
+    rf" {_SOMETIMES}{_FINITE}\b| {_SOMETIMES}\w{{3,}}s (?=(?:to|me|my|an?|the)\b))"
+    rf"|[Mm]y (?:[\w-]+ )?[\w-]+(?<!s) \w{{3,}}s {_AFTER_VERB}"
+    rf"|{_BARE}(?: {_BARE}){{0,2}} {_SOMETIMES}(?:is|are|was|were|has|have|had|does|doesn't|isn't|don't|can|can't|will|"
+    r"won't|died|went|came|left|moved|started)\b)"
 )
 _IMPERATIVE = re.compile(
     r"(?:(?:please|pls|just|only|and|so|do|also|from now on|in future|always|generally),? )*(?:do not|don't|"
@@ -140,13 +156,20 @@ _NEXT_SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _CONNECTED = re.compile(
-    r"(?:\b(?:and|but|so|because|cause|that|when|if|while|since|as|where|after|before|which|what|until|till|than|"
-    r"though|or|"
-    r"til|how|why|who|whenever|once|unless|although|whether|plus|like|think|thinks?|thought|hope|know|guess|suppose|"
-    r"believe|"
-    r"wish|sure|afraid|glad|said|says?|told \w+|decided|realis?zed|because of|by the time|every time|now)|"
-    r"[,;:\u2013-])\s*$",
+    r"(?:\b(?:and|but|so|because|cause|that|when|if|while|since|as|where|after|before|which|what|until|till|til|than|"
+    r"though|or|how|why|who|whenever|once|unless|although|whether|plus|like|think|thinks|thought|hope|know|guess|"
+    r"suppose|"
+    r"believe|wish|sure|afraid|glad|said|says?|told \w+|decided|realis?zed|remember|mentioned|maybe|noticed|found|"
+    r"because of|by the time|every time|now)|[,;:\u2013-])\s*$",
     re.IGNORECASE,
+)
+# "The woman I met": a noun, and what is said of it without "whom".
+_NOUN_BEFORE = re.compile(
+    r"\b(?:an?|the|my|some|any|every|all|other|new|first|last) (?:[\w'-]+ ){0,4}?[\w'-]{3,} $", re.IGNORECASE
+)
+_SAYS_OF_NOUN = re.compile(
+    r"(?:I(?:'ve)? (?:just |once |also )?(?!am\b|was\b|will\b|have to\b|don't\b|can\b|did\b|would\b)[a-z]{2,}|"
+    r"I'm \w+ing)\b"
 )
 _POINTING = re.compile(
     r"\b(?:it|its|it's|they|them|their|theirs|they're|those(?! (?:that|who|which|of|with|in))|these|here|there|that's|"
@@ -206,7 +229,7 @@ def trim_clause(clause: str) -> str:
     """Cut the words off that only lead to a clause, or away from it: "and btw", "lol"."""
     opening = _OPENING.match(clause)
     rest = clause[opening.end() :] if opening is not None else clause
-    rest = _FILLER.sub("", rest).strip(" ,;:-\u2013")
+    rest = _FILLER.sub("", _TO_ASSISTANT.sub("", rest)).strip(" ,;:-\u2013")
     return rest if len(rest.split()) > 1 else clause.strip(" ,;:-\u2013")
 
 
@@ -237,14 +260,23 @@ def is_statement(clause: str) -> bool:
     return is_first_person(clause) or _THIRD_PERSON.match(clause) is not None
 
 
-def is_run_on(clause: str) -> bool:
-    """Return whether a second sentence begins in a clause without a word that connects them."""
+def is_run_on(clause: str, *, spoken: bool = False) -> bool:
+    """Return whether a second sentence begins in a clause without a word that connects them.
+
+    spoken: True for a text without commas and full stops, in which any noun may be the end of a sentence.
+    """
     first = _FIRST_PERSON.match(clause) or _THIRD_PERSON.match(clause)
     start = first.end() if first is not None else 1
     return any(
         not _CONNECTED.search(clause, max(0, found.start() - 40), found.start())
+        and (spoken or not _is_relative(clause, found.start()))
         for found in _NEXT_SENTENCE.finditer(clause, start)
     )
+
+
+def _is_relative(clause: str, place: int) -> bool:
+    """Return whether an "I" belongs to the noun before it: "the woman I met"."""
+    return _NOUN_BEFORE.search(clause, 0, place) is not None and _SAYS_OF_NOUN.match(clause, place) is not None
 
 
 def points_elsewhere(clause: str) -> bool:

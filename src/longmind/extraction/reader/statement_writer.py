@@ -54,8 +54,9 @@ _SHARED = re.compile(
     r"usually|recently|mostly))* "
     r"(?:live|lived|living|moved|moving|have|had|got|own|rent|renting|bought|buying|sold|adopted|use|using|need|want|"
     r"eat|"
-    r"drive|pay|paid|keep|kept|plan|planning|booked|going|go|went|travel|travelling|flying|fly|stay|staying|work|drink|"
-    r"cook|speak|like|love|prefer|watch|celebrate)\b|\bwe(?:'re| are) (?:now |still |all )?(?:in|at|on|from|based)\b",
+    r"ate|drive|pay|paid|keep|kept|plan|planning|booked|going|go|went|travel|travelling|flying|fly|stay|stayed|staying|"
+    r"work|drink|cook|speak|like|love|prefer|watch|watched|saw|visited|raised|took|spent|tried|celebrate|celebrated|"
+    r"attended)\b|\bwe(?:'re| are) (?:now |still |all )?(?:in|at|on|from|based)\b",
     re.IGNORECASE,
 )
 _NOT_SHARED = re.compile(
@@ -105,6 +106,7 @@ _LISTED = re.compile(
 )
 _ITEM = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,2}[.)])[ \t]", re.MULTILINE)
 _FEWEST_ITEMS = 2
+_PUNCTUATION = re.compile(r"[,;.!?](?=\s)")
 _STAND_IN = "Xq{}q"
 _MOST_MENTIONS = 4
 """Times that a rewritten sentence may name its speaker; one with more is better told in the speaker's words."""
@@ -191,7 +193,8 @@ class StatementWriter:
         if named is None or points_elsewhere(named):
             return None
         grouped = self._name_group(named, reading)
-        if grouped is None or is_run_on(grouped[0]) or is_run_on(clause):
+        spoken = _PUNCTUATION.search(self.text) is None
+        if grouped is None or is_run_on(grouped[0], spoken=spoken) or is_run_on(clause, spoken=spoken):
             return None
         plain, name = grouped
         listed = _LISTED.match(plain)
