@@ -84,4 +84,9 @@ _TABLE = (
     SlotType("schedule", True, "plan", "FACT", 3, None, "slow"),
     SlotType("membership", False, "hobby", "FACT", 3, None, "slow"),
 )
+ABOUT = "about "
+"""What the attribute of a slot begins with that says what a fact is about, such as "about home".
+
+The reader is not sure enough of it that another value would end the fact; it is one sign of a change among others.
+"""
 SLOT_TYPES: dict[str, SlotType] = {slot.attribute: slot for slot in _TABLE}

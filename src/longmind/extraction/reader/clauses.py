@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 
 from longmind.extraction.reader.reading import Reading
 
@@ -23,7 +24,9 @@ MOST_WORDS = 18
 _FEWEST_WORDS, _SHORT_MESSAGE = 3, 8
 _NEAR_WORDS = 4
 """Words by which a stretch is widened to a clause; a boundary that is farther away is not its own."""
-_ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|prof|approx|ca|no|vs|e\.g|i\.e|etc|jr|sr)|\b[A-Z])\.$", re.IGNORECASE)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|st|prof|approx|ca|no|vs|e\.g|i\.e|etc|jr|sr)|\b[A-Z])\.$", re.IGNORECASE
+)
 
 
 class Clauses:
@@ -32,14 +35,16 @@ class Clauses:
     def __init__(self, text: str) -> None:
         self._text = text
         sentences = [
-            found.end() for found in _SENTENCE_END.finditer(text) if not _ABBREVIATION.search(text, max(0, found.end() - 6), found.end())
+            found.end()
+            for found in _SENTENCE_END.finditer(text)
+            if not _ABBREVIATION.search(text, max(0, found.end() - 6), found.end())
         ]
         clauses = [found.end() for found in _CLAUSE_END.finditer(text)]
         self._sentences = sorted({0, *sentences, len(text)})
         self._bounds = sorted({*self._sentences, *clauses})
 
     def widen(self, start: int, end: int) -> tuple[int, int]:
-        """Return a stretch widened to its sentence if that is short, and else to its clauses; without blanks around it."""
+        """Return a stretch widened to its sentence if that is short, and else to its clauses, without blanks."""
         low, high = self._find(self._sentences, start, end)
         if self._text[low:high].rstrip().endswith("?") or self._count_words(low, high) > MOST_WORDS:
             first, last = self._find(self._bounds, start, end)
@@ -68,7 +73,9 @@ def join_readings(readings: Sequence[Reading], text: str) -> list[Reading]:
         wide = reading.place_at(start, end)
         if kept and _overlap(kept[-1], wide):
             best = max(kept[-1], wide, key=lambda each: (each.importance, each.confidence))
-            kept[-1] = best.place_at(min(kept[-1].begins, start), max(kept[-1].ends, end))
+            change = next((each.change for each in (best, kept[-1], wide) if each.change != "none"), best.change)
+            begins, ends = min(kept[-1].begins, start), max(kept[-1].ends, end)
+            kept[-1] = replace(best.place_at(begins, ends), change=change)
         else:
             kept.append(wide)
     return [each for each in kept if _says_enough(each, text)]

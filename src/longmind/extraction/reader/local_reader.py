@@ -30,7 +30,7 @@ from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.slots.finder import find_slot
 from longmind.extraction.rules.speakers import SpokenMessage, identify_speakers
 from longmind.extraction.search_context import build_search_contexts
-from longmind.extraction.slot_types import SLOT_TYPES
+from longmind.extraction.slot_types import ABOUT, SLOT_TYPES
 from longmind.language.dates import find_dates
 from longmind.language.english_detection import is_english
 from longmind.models.atom import BEHAVIORAL_KINDS
@@ -162,7 +162,6 @@ def _to_candidate(draft: _Draft, merger: NameMerger, context: tuple[str, ...]) -
     """Return the candidate of a draft, with its names merged with those of all messages."""
     source, reading = draft.message.source, draft.reading
     valid_from, precision = _find_beginning(draft)
-    slot = SLOT_TYPES.get(reading.attribute)
     return Candidate(
         text=draft.text,
         category_name=reading.category,
@@ -176,15 +175,23 @@ def _to_candidate(draft: _Draft, merger: NameMerger, context: tuple[str, ...]) -
         mentions=tuple({mention.name: mention for mention in map(merger.to_mention, draft.names)}.values()),
         speaker=draft.message.speaker if draft.message.is_named else source.role,
         search_context=context,
-        slot=_find_slot(draft) if slot is not None else None,
+        slot=_find_slot(draft),
         corrects=reading.change in ("replaces", "corrects"),
         change=reading.change,
     )
 
 
 def _find_slot(draft: _Draft) -> Slot | None:
-    """Return the slot that a fact fills, as its text shows it."""
-    return find_slot(draft.text, "", frozenset())
+    """Return the slot that a fact fills: the one that its text shows for certain, or else the one of its reading."""
+    reading = draft.reading
+    found = find_slot(draft.text, "", frozenset())
+    if found is not None or reading.attribute not in SLOT_TYPES:
+        return found
+    subject = draft.message.speaker if reading.of_user else next((name.name for name in draft.names), None)
+    if subject is None:
+        return None
+    value = draft.message.text[slice(*reading.value)] if reading.value is not None else draft.text
+    return Slot(subject, f"{ABOUT}{reading.attribute}", value)
 
 
 def _find_beginning(draft: _Draft) -> tuple[Micros | None, Precision]:

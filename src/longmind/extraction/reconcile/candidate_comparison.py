@@ -23,6 +23,7 @@ from longmind.extraction.reconcile.statement_comparison import (
     names_successor,
     states_same,
 )
+from longmind.extraction.slot_types import ABOUT
 from longmind.language.measures import NUMBER_WORDS
 from longmind.language.statement import Clause, Statement, parse_statement
 from longmind.language.words import STOP_WORDS, stem_of, words_of
@@ -110,6 +111,8 @@ def _is_same_slot(new: Slot, old: Slot) -> bool:
 
     E.g. "place of old tennis racket" and "place of tennis racket".
     """
+    if new.attribute.startswith(ABOUT):
+        return False
     if new.subject != old.subject or new.attribute == old.attribute:
         return new.subject == old.subject
     head = next((head for head in _HEADS if new.attribute.startswith(head) and old.attribute.startswith(head)), None)

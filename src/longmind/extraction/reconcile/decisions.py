@@ -25,6 +25,7 @@ from typing import ClassVar, Literal, Self
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.extraction.candidate import Candidate, Slot
 from longmind.extraction.reconcile.candidate_comparison import compare_candidate, text_key
+from longmind.extraction.reconcile.change_links import find_changed
 from longmind.extraction.reconcile.statement_comparison import Comparison, find_values
 from longmind.extraction.source_trust import may_replace, may_say_kind, rank_trust
 from longmind.language.statement import parse_statement
@@ -160,9 +161,12 @@ def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) ->
     same: list[KnownAtom] = []
     changed: list[tuple[KnownAtom, str]] = []
     perhaps_changed: list[tuple[KnownAtom, str]] = []
-    for each in sorted({each.atom.id: each for each in known}.values(), key=_order_by_age):
-        if each.atom.status != "ACTIVE" or each.atom.category.kind == "PATTERN":
-            continue
+    known_in_order = [
+        each
+        for each in sorted({each.atom.id: each for each in known}.values(), key=_order_by_age)
+        if each.atom.status == "ACTIVE" and each.atom.category.kind != "PATTERN"
+    ]
+    for each in known_in_order:
         comparison = _read_proposal(candidate, each) or compare_candidate(
             candidate, each.atom, each.slot, each.similarity, said_at
         )
@@ -170,6 +174,9 @@ def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) ->
             same.append(each)
         elif comparison.kind == "changed":
             (perhaps_changed if comparison.vague else changed).append((each, comparison.because))
+    link = find_changed(candidate, [each for each in known_in_order if _may_be_changed(candidate, each, said_at)])
+    if link is not None and not same and not changed:
+        changed = [(link[0], f"It says that something has changed, and this is most likely what ({link[1]:.0%}).")]
     if not changed and len(perhaps_changed) == 1:
         # "The meeting was cancelled" ends the only meeting that is known, and none of several.
         changed = perhaps_changed
@@ -179,6 +186,16 @@ def decide(candidate: Candidate, known: Sequence[KnownAtom], said_at: Micros) ->
     if changed:
         return _replace(candidate, changed, same, said_at)
     return Add("Nothing similar was known.")
+
+
+def _may_be_changed(candidate: Candidate, known: KnownAtom, said_at: Micros) -> bool:
+    """Return whether an atom holds, was said before, and has not been learned from the same message."""
+    return (
+        not _has_ended(known.atom, said_at)
+        and known.atom.superseded_by is None
+        and known.last_said < said_at
+        and not set(candidate.source_message_ids) & set(known.atom.source_message_ids)
+    )
 
 
 def _read_proposal(candidate: Candidate, known: KnownAtom) -> Comparison | None:
