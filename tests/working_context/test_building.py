@@ -182,8 +182,8 @@ def test_preferences_and_rules_stand_under_the_notice_and_facts_before_it(busy: 
 @pytest.mark.conforms("T10")
 def test_a_line_tells_when_and_from_whom_it_is_known(busy: Ada) -> None:
     block = busy.build(recall_query="cafe Main Street", always_on_category_names=["identity"]).context_block
-    assert "(identity; 2026-03-01; said by the user)" in block
-    assert "(places; 2026-03-01; from a tool, not confirmed by the user)" in block
+    assert "(2026-03-01; user)" in block
+    assert "(2026-03-01; from a tool, not confirmed by the user)" in block
 
 
 def test_what_is_said_twice_in_the_same_words_is_shown_once(ada: Ada) -> None:

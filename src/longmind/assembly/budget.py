@@ -1,6 +1,7 @@
 """Cutting a prompt to its token budget.
 
-Sections come in the order of importance. Pieces are dropped from the last section backwards; texts are cut only when
+Sections come in the order of importance. Pieces are dropped from the last section backwards, weak ones
+first; texts are cut only when
 no other piece is left. Tokens of parts do not add up to those of the whole, so the parts only guess how many to drop,
 and every candidate is rendered and counted as a whole. The result keeps as many pieces as fit, never one more.
 """
@@ -42,6 +43,8 @@ def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callab
         if sections[place].shape != "text"
         for piece in sections[place].list_drop_order()
     ]
+    # What is perhaps unrelated goes before all else; the order stays otherwise.
+    going.sort(key=lambda each: not sections[each[0]].pieces[each[1]].weak)
     text, tokens = measure(sections)
     if tokens <= budget:
         return FittedPrompt(text, tokens, tuple(sections), {}, False)

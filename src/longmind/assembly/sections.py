@@ -24,6 +24,8 @@ class Piece:
     atom: Atom | None = None
     quoted: QuotedMessage | None = None
     messages: tuple[Message, ...] = ()
+    weak: bool = False
+    """True if it was recalled, but may have nothing to do with the question."""
 
     def list_message_ids(self) -> list[str]:
         """Return the ids of the messages that the piece shows."""

@@ -14,7 +14,7 @@ from longmind.models.message import Message
 from longmind.models.recall import Passage, QuotedMessage
 
 _SOURCES: dict[Trust, str] = {
-    "user": "said by the user",
+    "user": "user",
     "app": "from the application",
     "assistant": "said by the assistant, not confirmed by the user",
     "tool": "from a tool, not confirmed by the user",
@@ -24,14 +24,14 @@ _ROLES = {"user": "User", "assistant": "Assistant", "system": "Application", "to
 
 
 def make_atom_piece(atom: Atom, *, weak: bool = False) -> Piece:
-    """Return a fact with its category, the day it holds from, its end, and its source.
+    """Return a fact with the day it holds from, its end, and its source.
 
     weak: pass True to remark that it was recalled, but may have nothing to do with the question.
     """
     category, date = _sanitise_category(atom.category.name), atom.valid_from[:10]
     until = atom.valid_to[:10] if atom.valid_to is not None else ""
     source = _SOURCES[atom.trust]
-    remarks = (category, date, f"until {until}" if until else "", source, _WEAK if weak else "")
+    remarks = (date, f"until {until}" if until else "", source, _WEAK if weak else "")
     about = "; ".join(filter(None, remarks))
     fields = {
         "text": sanitise(atom.text),
@@ -42,7 +42,7 @@ def make_atom_piece(atom: Atom, *, weak: bool = False) -> Piece:
         "until": until,
         "source": source,
     }
-    return Piece(fields, atom=atom)
+    return Piece(fields, atom=atom, weak=weak)
 
 
 # Few categories have many atoms each.
@@ -66,17 +66,17 @@ def make_turns_piece(messages: Sequence[Message]) -> Piece:
 
 
 def make_quote_piece(passage: Passage, message: QuotedMessage) -> Piece:
-    """Return a message of a passage with the day on which it was said, and who said it."""
+    """Return a message of a passage with the day on which it was said, who said it, and whether it may not matter."""
     date, speaker, text = message.said_at[:10], _ROLES[message.role], sanitise(message.text)
     fields = {
-        "line": f"{date}, {speaker}: {text}",
+        "line": f"{date}, {speaker}: {text}" + (f" ({_WEAK})" if passage.weak else ""),
         "conversation": passage.conversation_id,
         "who": speaker,
         "role": message.role,
         "date": date,
         "text": text,
     }
-    return Piece(fields, quoted=message)
+    return Piece(fields, quoted=message, weak=passage.weak)
 
 
 def describe_message(message: Message) -> str:
