@@ -32,7 +32,9 @@ class ReaderModule(nn.Module):
         self.segment = nn.Embedding(2, WIDTH)
         self.input_norm, self.last_norm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(WIDTH, ATTENTION_HEADS, 2 * WIDTH, 0.25, _gelu, batch_first=True, norm_first=True)
+            nn.TransformerEncoderLayer(
+                WIDTH, ATTENTION_HEADS, 2 * WIDTH, 0.25, _gelu, batch_first=True, norm_first=True
+            )
             for _ in range(LAYERS)
         )
         self.quote, self.value = nn.Linear(WIDTH, 3), nn.Linear(WIDTH, 3)
@@ -45,7 +47,7 @@ class ReaderModule(nn.Module):
         hidden = self.input_norm(self.input(self.dropout_of_states(states)) + self.segment(segments))
         for layer in self.layers:
             hidden = layer(hidden, src_key_padding_mask=~mask)
-        return self.last_norm(hidden)  # type: ignore[no-any-return]
+        return self.last_norm(hidden)
 
     def describe(self, hidden: Tensor, spans: Sequence[tuple[int, Span]], states: Tensor) -> dict[str, Tensor]:
         """Return the answers of the heads for spans, each given with its row; `states` are the means of their own."""
@@ -106,7 +108,7 @@ def train(examples: Sequence[Example]) -> ReaderModule:
                 group["lr"] = RATE * min(share / 0.08, 1.0) * (1 - share)
             loss = _compute_loss(network, batch)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             running += float(loss.detach())
@@ -193,4 +195,4 @@ def _gelu(given: Tensor) -> Tensor:
 
 
 def _array(tensor: Any) -> np.ndarray[Any, Any]:
-    return tensor.detach().numpy()  # type: ignore[no-any-return]
+    return tensor.detach().numpy()
