@@ -29,6 +29,7 @@ class CachingEmbedder:
         )
         self.model = embedding.model
         self.usual_similarity = embedding.usual
+        self.encoder = embedding.encoder
 
     @property
     def dimension(self) -> int:
