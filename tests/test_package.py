@@ -28,6 +28,7 @@ PUBLIC_NAMES = [
     "AsyncContext",
     "AsyncEngine",
     "Atom",
+    "AtomDecision",
     "AuditEntry",
     "Binding",
     "Block",

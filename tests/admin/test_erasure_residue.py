@@ -38,8 +38,9 @@ NOT_PLANTED = {
 NOT_SENT = NOT_PLANTED | {"conversations.run_turn"}
 # Ids that the engine has given, and what of a program takes no words.
 NOT_WORDS = {
-    "alias_id", "atom_id", "binding_id", "canonical_id", "conversation_id", "decision_id", "id", "job_id", "memory_space_id",
-    "memory_space_ids", "supersedes", "cancel", "memory_policy", "model", "on_text", "tool_handler", "usage",
+    "alias_id", "atom_id", "binding_id", "canonical_id", "conversation_id", "decision_id", "id", "job_id",
+    "memory_space_id", "memory_space_ids", "supersedes", "cancel", "memory_policy", "model", "on_text", "tool_handler",
+    "usage",
 }  # fmt: skip
 
 

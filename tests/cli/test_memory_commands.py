@@ -65,6 +65,21 @@ def test_a_fact_is_added_replaced_put_away_and_removed(call: Call) -> None:
     assert (gone.code, "Error: There is no atom" in gone.err, "Hint:" in gone.err) == (1, True, True)
 
 
+def test_a_decision_is_listed_and_undone(call: Call) -> None:
+    conversation = call("conversations", "create", "check-in").out.strip()
+    call("memory", "bind", "check-in")
+    call("conversations", "turn", conversation, "I live in Graz.", "Noted.")
+    call("conversations", "close", conversation, "--work")
+    (decision,) = call("memory", "decisions", "--json").json
+    listed = call("memory", "decisions", "--fact", decision["atomId"]).out
+    assert decision["because"] in listed
+    undone = call("memory", "undo", decision["id"]).out
+    assert undone.startswith(f"Undid {decision['id']} with dec_")
+    assert call("memory", "undo", decision["id"], "--take-back", "--json").json["undoes"] == decision["id"]
+    assert "add, undone" in call("memory", "decisions").out
+    assert call("memory", "list", "--json").json == []
+
+
 def test_what_cannot_be_undone_is_not_done_when_nobody_can_be_asked(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -368,10 +369,14 @@ def test_of_two_undos_at_once_one_is_done(ada: Person, space: longmind.MemorySpa
         ada.say(f"My home is {value}.")
         decision = newest(ada.ctx, space.id)
         cursor = ada.engine.last_cursor()
-        undone = at_once(4, lambda _, id=decision.id: ada.ctx.memory.undo_decision(id, take_back=True))
+        undone = at_once(4, partial(undo_again, ada.ctx, decision.id))
         assert len({each.id for each in undone}) == 1
         assert kinds_since(ada.engine, cursor).count("decision.undone") == 1
         assert texts(ada.ctx, space.id) == []
+
+
+def undo_again(ctx: longmind.Context, decision_id: str, _: int) -> longmind.AtomDecision:
+    return ctx.memory.undo_decision(decision_id, take_back=True)
 
 
 def test_a_pattern_loses_what_was_taken_back(ada: Person, space: longmind.MemorySpace) -> None:

@@ -17,6 +17,7 @@ READS_SPACES = {
     "memory.list_shared_spaces",
     "memory.get_atom",
     "memory.list_atoms",
+    "memory.list_decisions",
     "memory.get_entity",
     "memory.find_entity_by_name",
     "memory.search_entities",

@@ -646,8 +646,8 @@ def remember(context: longmind.Context, words: str, source: longmind.Message, ki
     memory.delete_atom(gone.id)
     memory.merge_entities(graz.id, merged.id)
     memory.add_atom(spare.id, {"text": words, **fact})
-    episode = {"text": f"{words}: she swam.", "category": {"name": "event", "kind": "EPISODE"}}
-    memory.add_atoms(spare.id, [{**episode, "valid_from": f"2026-01-{day:02}"} for day in (5, 12, 19)])
+    episode = {"text": "The user cancelled the Tuesday meeting.", "category": {"name": words, "kind": "EPISODE"}}
+    memory.add_atoms(spare.id, [{**episode, "valid_from": f"2026-01-{day:02}"} for day in (6, 13, 20)])
     memory.mine_patterns(spare.id)
     (decision,) = memory.list_decisions(spare.id)
     memory.add_atom(deleted.id, {"text": words, **fact})

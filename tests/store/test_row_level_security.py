@@ -103,6 +103,7 @@ def fill(url: str) -> None:
             remember(context)
             binding = extract(context)
             share(context, BOB if scope is ADA else ADA)
+            decide(context)
             note(context)
             leave_running(engine, scope, conversation)
             quote(context, binding)
@@ -110,6 +111,14 @@ def fill(url: str) -> None:
             context.tools.memory_store("fact", f"It is about {scope.user_id}.")
             # What is said in a conversation is an event as well, and has a vector once it was searched.
             assert context.events.search("a nurse")
+
+
+def decide(context: longmind.Context) -> None:
+    """Put rows into the tables of decisions."""
+    space = context.memory.create_memory_space("habits")
+    episode = {"text": "The user cancelled the Tuesday meeting.", "category": {"name": "event", "kind": "EPISODE"}}
+    context.memory.add_atoms(space.id, [{**episode, "valid_from": f"2026-01-{day:02}"} for day in (6, 13, 20)])
+    assert context.memory.mine_patterns(space.id)
 
 
 def note(context: longmind.Context) -> None:

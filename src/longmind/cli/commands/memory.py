@@ -177,6 +177,55 @@ def archive(
     print_json({"archived": atom_id}) if as_json else print_line(f"Archived {atom_id}.")
 
 
+@app.command("decisions")
+@provide_memory
+def list_decisions(
+    memory: MemoryAccess,
+    space: Space = None,
+    fact: Annotated[str | None, typer.Option(help="Only decisions about the fact with this id.")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number of results.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what extraction has changed, newest first, and why."""
+    found = memory.context.memory.list_decisions(
+        memory.choose_space(space).id, atom_id=fact, limit=limit, cursor=cursor
+    )
+    if as_json:
+        print_json(found)
+    else:
+        print_table(
+            ("id", "decided", "action", "fact", "because"),
+            (
+                (
+                    it.id,
+                    it.decided_at[:19],
+                    f"{it.action}, undone" if it.undone_by else it.action,
+                    it.atom_id,
+                    it.because,
+                )
+                for it in found
+            ),
+            empty="Extraction has changed nothing there.",
+        )
+    print_cursor(found.next_cursor, as_json)
+
+
+@app.command("undo")
+@provide_memory
+def undo(
+    memory: MemoryAccess,
+    decision_id: Annotated[str, typer.Argument(help="The id of the decision.")],
+    take_back: Annotated[
+        bool, typer.Option("--take-back", help="Also archive the new fact of a decision that has replaced another.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Undo a decision of extraction: what it has changed is as it was before."""
+    undone = memory.context.memory.undo_decision(decision_id, take_back=take_back)
+    print_json(undone) if as_json else print_line(f"Undid {decision_id} with {undone.id}.")
+
+
 @app.command("delete")
 @provide_memory
 def delete(memory: MemoryAccess, atom_id: AtomId, yes: Yes = False, as_json: AsJson = False) -> None:
