@@ -238,6 +238,7 @@ def _softmax(scores: Floats) -> Floats:
 
 
 def _gelu(given: Floats) -> Floats:
-    inner = np.float32(math.sqrt(2 / math.pi)) * (given + np.float32(0.044715) * given**3)
+    # Products, since a power takes ten times as long.
+    inner = np.float32(math.sqrt(2 / math.pi)) * (given + np.float32(0.044715) * (given * given * given))
     result: Floats = np.float32(0.5) * given * (1 + np.tanh(inner))
     return result
