@@ -6,7 +6,7 @@ off and used in the place of "I". Without names, the role of a message is its sp
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,12 +38,17 @@ class SpokenMessage:
 def identify_speakers(messages: Sequence[SourceMessage]) -> list[SpokenMessage]:
     """Return each message with its speaker, and with the nearest other speaker before or after as the addressee."""
     labels = [_split_label(message) for message in messages]
-    if sum(name is not None for name, _ in labels) == 1:
-        # A single label may be a heading: "Allergies: nuts".
-        labels = [
-            (name, text) if name is None or _is_speaker(name, text) else (None, message.text)
-            for (name, text), message in zip(labels, messages, strict=True)
-        ]
+    uses = Counter(name for name, _ in labels)
+    is_dialogue = len(messages) > 1 and all(
+        name is not None or message.role == "tool" for (name, _), message in zip(labels, messages, strict=True)
+    )
+    # Any other label may be a heading: "Allergies: nuts".
+    labels = [
+        (name, text)
+        if name is not None and (is_dialogue or uses[name] > 1 or name.split()[0] in FIRST_NAMES)
+        else (None, message.text)
+        for (name, text), message in zip(labels, messages, strict=True)
+    ]
     speakers = [name or _ROLES[message.role] for (name, _), message in zip(labels, messages, strict=True)]
     return [
         SpokenMessage(message, speakers[place], name is not None, _find_addressee(speakers, place, message.role), text)
@@ -54,14 +59,6 @@ def identify_speakers(messages: Sequence[SourceMessage]) -> list[SpokenMessage]:
 def _split_label(message: SourceMessage) -> tuple[str | None, str]:
     """Return the name that a message begins with, or None, and the rest of its text."""
     return (None, message.text) if message.role == "tool" else split_label(message.text)
-
-
-def _is_speaker(name: str, text: str) -> bool:
-    """Return whether the only label among the messages names a speaker, who then speaks of themselves."""
-    return name.split()[0] in FIRST_NAMES or _OF_ONESELF.search(text) is not None
-
-
-_OF_ONESELF = re.compile(r"\b(?:I|I['\u2019]\w+|[Mm]y|[Ww]e|[Yy]ou)\b")
 
 
 def _find_addressee(speakers: Sequence[str], place: int, role: str) -> str:
