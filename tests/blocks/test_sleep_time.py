@@ -34,7 +34,7 @@ def test_when_a_conversation_is_closed_the_blocks_take_in_what_it_told(
         "User's name is Ada.",
         "User lives in Oslo.",
         "User prefers window seats.",
-        "User says: Always answer in metric units.",
+        "Always answer in metric units.",
     ]
     assert archival(ctx) == ["User bought a red bike yesterday (28 February 2026)."]
     (job,) = ctx.jobs.list_jobs()

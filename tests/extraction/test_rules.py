@@ -66,7 +66,7 @@ def test_any_text_is_read_and_only_the_given_messages_are_cited(given_):
 
 
 @given(_MESSAGES)
-def test_an_assistant_or_a_tool_gives_no_rules_and_preferences(given_):
+def test_only_a_user_or_a_speaker_with_a_name_states_facts(given_):
     messages = _messages(given_)
     role_of = {message.id: message.role for message in messages}
     for candidate in RulesExtractor().extract(messages, "extraction-v1").candidates:
@@ -74,6 +74,7 @@ def test_an_assistant_or_a_tool_gives_no_rules_and_preferences(given_):
         assert candidate.trust == role_of[candidate.source_message_ids[0]]
         if candidate.trust != "user":
             assert candidate.kind in ("EPISODE", "FACT")
+            assert candidate.speaker not in ("assistant", "tool")
 
 
 @given(_MESSAGES)
@@ -112,11 +113,3 @@ def test_the_messages_around_a_memory_are_its_search_context():
     fjord = next(each for each in candidates if "fjord" in each.text)
     assert fjord.search_context == (texts[1], texts[3], texts[0], texts[4])
     assert fjord.speaker == "user"
-
-
-def test_the_other_memories_of_a_message_are_search_context():
-    messages = _messages([("user", "I live in Oslo. I prefer tea. Can you recommend a museum?", False)])
-    asked, *_ = (
-        each for each in RulesExtractor().extract(messages, "extraction-v1").candidates if "museum" in each.text
-    )
-    assert asked.search_context == ("", "", "", "", "User lives in Oslo.", "User prefers tea.")

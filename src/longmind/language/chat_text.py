@@ -21,7 +21,8 @@ _BULLET = re.compile(r"^\s*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013]\s+|\(?\d{1,3}[
 # This one and _FACE begin with a set of characters: the engine looks for it much faster than for a lookbehind.
 _MARKUP = re.compile(r"[*_`](?:(?<=\*)\*|(?<=_)_|(?<=`)|(?<!\w[*_])(?=\w)|(?<=\w[*_])(?!\w))")
 # An opening bracket ends both parts: else a text of nothing but brackets would be read to its end from each of them.
-_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\((?:https?:|www\.|/)[^)\s\[]*\)")
+LINK = re.compile(r"!?\[([^\[\]\n]*)\]\((?:https?:|www\.|/)[^)\s\[]*\)")
+"""A link, with its words as the only group."""
 # Emoticons such as ":-)", "<3" and "^_^".
 _FACE = re.compile(r"[:;=8xX<^](?<!\S.)(?:(?<=[:;=8xX])[-'^]?[)(DPpOo3/\\|*\]\[]+|(?<=<)3+|(?<=\^)_?\^)(?!\S)")
 # "[shared photo: a red bike]", as chat exports write what was sent along with a message.
@@ -85,7 +86,7 @@ def parse_chat_text(text: str) -> ChatText:
     attachments: list[str] = []
     if "[" in text:
         text = _ATTACHMENT.sub(lambda found: _collect_attachment(attachments, found), text)
-        text = _LINK.sub(r"\1", text)
+        text = LINK.sub(r"\1", text)
     if "```" in text or "~~~" in text:
         text = _INLINE_FENCE.sub("\n", _FENCE.sub("\n", text))
     if "`" in text:

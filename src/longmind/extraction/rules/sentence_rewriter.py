@@ -1,29 +1,47 @@
-"""Rewriting of a message's sentences in the third person: "I prefer tea" becomes "User prefers tea".
+"""Rewriting of a message's statements in the third person: "I prefer tea" becomes "User prefers tea".
 
 A sentence goes through these steps, each in a file of its own:
 1. `language.mixed_sentences` splits what it states from what it asks, and `language.speech_acts` says what it does;
 2. `omitted_words` restores what it leaves out, and `language.dates` adds the days that it means;
-3. `third_person` replaces "I" and "you", and `pronouns` replaces "he" and "she" where only one person can be meant;
-4. `names`, `classification`, `confidence` and `slots` describe the result.
+3. `classification`, `confidence` and `clear_statements` say whether it is worth remembering;
+4. `third_person` replaces "I" and "you", and `pronouns` replaces "he" and "she" where only one person can be meant;
+5. `names` and `slots` describe the result.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from longmind.extraction.candidate import Slot
-from longmind.extraction.rules.classification import IDENTITY, STATED, SentenceClass, classify_sentence
-from longmind.extraction.rules.confidence import estimate_confidence
+from longmind.extraction.rules.classification import (
+    IDENTITY,
+    STATED,
+    SentenceClass,
+    classify_person,
+    classify_sentence,
+)
+from longmind.extraction.rules.clear_statements import (
+    cut_aside,
+    is_in_earnest,
+    is_self_contained,
+    is_stated,
+    split_clauses,
+)
+from longmind.extraction.rules.confidence import estimate_confidence, find_certainty
 from longmind.extraction.rules.names import NameMention, find_names
 from longmind.extraction.rules.omitted_words import FullNames, restore_subject
+from longmind.extraction.rules.own_words import CUT, OwnWords
 from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.slots.finder import find_slot, is_correction
 from longmind.extraction.rules.speakers import SpokenMessage
 from longmind.extraction.rules.third_person import QUOTED, PersonRewriter
 from longmind.language.dates import DateSpan, find_dates, resolve_dates
+from longmind.language.gazetteer import FIRST_NAMES
 from longmind.language.mixed_sentences import split_mixed_sentence
 from longmind.language.speech_acts import SpeechAct, classify_speech_act, strip_filler
+from longmind.models.atom import BEHAVIORAL_KINDS
 
 # "im" and "ive" for "I'm" and "I've".
 _NO_APOSTROPHE = re.compile(r"(?<![\w'])[Ii](m|ve)(?=\s)")
@@ -35,23 +53,18 @@ _APPOINTMENT = re.compile(
 )
 # Filler words that announce a correction: "Actually, …", "It turns out that …".
 _CORRECTING_FILLER = re.compile(r"ctually|urn(?:s|ed) out\b")
+_GROUP = re.compile(r"\b(?:we|us|ourselves)\b", re.IGNORECASE)
 _CONTEXT_SENTENCES = 4
 """Sentences before one that may say what it is about."""
-_LEANING = re.compile(
-    r"(?:it|this|that|these|those|they|them|their|he|she|his|her|there|then|so|because|"
-    r"and|but|which|also|same|such|one)(?:['\u2019]\w+)?\b",
-    re.IGNORECASE,
-)
+_LEAST_CERTAINTY = 0.8
+_LEAST_CERTAINTY_OF_SLOT = 0.6
 
 
 @dataclass(frozen=True)
 class RewrittenSentence:
-    """A sentence as it is remembered, with what the rules know of it."""
+    """A statement as it is remembered, with what the rules know of it."""
 
-    original: str
-    """The sentence in the speaker's words, without filler."""
     text: str
-    act: SpeechAct
     sentence_class: SentenceClass
     confidence: float
     dates: tuple[DateSpan, ...] = ()
@@ -59,105 +72,115 @@ class RewrittenSentence:
     corrects: bool = False
     names: tuple[NameMention, ...] = ()
 
-    @property
-    def stands_alone(self) -> bool:
-        """True where it can be understood without the sentences before it."""
-        return _LEANING.match(self.text) is None and len(self.original.split()) > 2
-
 
 class MessageRewriter:
-    """Rewrites the sentences of one message, each in the light of those before it.
+    """Rewrites the statements of one message, each in the light of the sentences before it.
 
     message: the message with its speaker and addressee.
+    own: its words, as far as they are its speaker's.
     pronouns: the persons spoken of so far in the conversation; those that the message names are added to them.
     people: names of the speakers of the conversation.
     """
 
-    def __init__(self, message: SpokenMessage, pronouns: PronounResolver, people: frozenset[str]) -> None:
+    def __init__(
+        self, message: SpokenMessage, own: OwnWords, pronouns: PronounResolver, people: frozenset[str]
+    ) -> None:
         self._message = message
+        self._own = own
         self._pronouns = pronouns
         self._people = people
         self._persons = PersonRewriter(message.speaker, message.addressee)
         self._full_names = FullNames()
-        self._context = ""
+        self._before: list[str] = []
 
-    def rewrite(self, sentences: tuple[str, ...]) -> list[RewrittenSentence]:
-        """Return all that the sentences say beyond courtesy, in their order, and nothing twice."""
-        rewritten: list[RewrittenSentence] = []
-        texts: set[str] = set()
+    def rewrite(self, sentences: Sequence[str]) -> list[RewrittenSentence]:
+        """Return what the sentences state that is worth remembering, in their order, and nothing twice."""
+        rewritten: dict[str, RewrittenSentence] = {}
         for sentence in (part for each in sentences for part in split_mixed_sentence(self._full_names.restore(each))):
             original = _NO_APOSTROPHE.sub(r"I'\1", strip_filler(sentence))
-            act = classify_speech_act(original)
-            if act is SpeechAct.SMALL_TALK:
-                continue
-            self._persons = self._persons.with_company(original)
-            self._context = " ".join(
-                each.original if each.act is SpeechAct.QUESTION else each.text
-                for each in rewritten[-_CONTEXT_SENTENCES:]
-            )
-            for each in self._split_by_slot(self._rewrite_one(original, act), act):
-                if each.text not in texts:
-                    texts.add(each.text)
-                    rewritten.append(
-                        each
-                        if original == sentence
-                        else replace(each, corrects=each.corrects or _CORRECTING_FILLER.search(sentence) is not None)
-                    )
-        return rewritten
+            is_correcting = original != sentence and _CORRECTING_FILLER.search(sentence) is not None
+            for each in self._read_sentence(original):
+                rewritten.setdefault(each.text, replace(each, corrects=each.corrects or is_correcting))
+            self._before = [*self._before[1 - _CONTEXT_SENTENCES :], original]
+        return list(rewritten.values())
 
-    def _split_by_slot(self, whole: RewrittenSentence, act: SpeechAct) -> list[RewrittenSentence]:
-        """Split a sentence that fills two slots, since each of the two facts may change by itself.
+    def _read_sentence(self, original: str) -> list[RewrittenSentence]:
+        """Return what one sentence states."""
+        act = classify_speech_act(original)
+        if CUT in original or act in (SpeechAct.QUESTION, SpeechAct.HYPOTHETICAL, SpeechAct.SMALL_TALK):
+            self._find_names(self._persons.rewrite(original))
+            return []
+        return [read for clause in split_clauses(cut_aside(original)) for read in self._split_by_slot(clause, act)]
 
-        E.g. "I live in Graz and I work at the museum". Any other sentence is returned as it is.
+    def _split_by_slot(self, clause: str, act: SpeechAct) -> list[RewrittenSentence]:
+        """Split a clause that fills two slots, since each of the two facts may change by itself.
+
+        E.g. "I live in Graz and I work at the museum". Any other clause is read as it is.
         """
-        parts = _JOINING.split(whole.original) if whole.slot is not None else []
-        if len(parts) < 2:
-            return [whole]
-        rewritten = [self._rewrite_one(part, act) for part in parts]
-        slots = {(each.slot.subject, each.slot.attribute) for each in rewritten if each.slot is not None}
-        return rewritten if len(slots) == len(parts) else [whole]
+        whole = self._rewrite_one(clause, act)
+        parts = _JOINING.split(clause) if whole is not None and whole.slot is not None else []
+        if len(parts) > 1:
+            rewritten = [each for each in (self._rewrite_one(part, act) for part in parts) if each is not None]
+            slots = {(each.slot.subject, each.slot.attribute) for each in rewritten if each.slot is not None}
+            if len(slots) == len(parts):
+                return rewritten
+        return [] if whole is None else [whole]
 
-    def _rewrite_one(self, original: str, act: SpeechAct) -> RewrittenSentence:
-        """Rewrite one sentence that performs the given act."""
+    def _rewrite_one(self, original: str, act: SpeechAct) -> RewrittenSentence | None:
+        """Rewrite one clause, or return None if it states nothing that is clear and worth remembering."""
         message = self._message
-        dates = tuple(find_dates(original, message.source.said_at))
-        # Words in quotation marks are another's: they say nothing about the speaker.
-        own = QUOTED.sub('""', original) if '"' in original or "\u201c" in original or "'" in original else original
-        sentence_class = classify_sentence(own, act, trusted=message.trust == "user", to_a_person=message.is_named)
-        confidence = estimate_confidence(own, act, message.trust)
-        if act is SpeechAct.QUESTION:
-            text = self._quote_question(original, dates)
-            names = self._find_names(original)
-            return RewrittenSentence(original, text, act, sentence_class, confidence, dates, names=names)
-        plain, dated = self._to_third_person(original, act, dates)
-        names = self._find_names(plain)
-        slot = None
-        if (act is SpeechAct.STATEMENT or sentence_class.kind == "RULE") and self._is_about_somebody(plain, names):
-            slot = find_slot(plain, self._context, self._people)
-        if slot is not None and sentence_class.kind == "EPISODE" and not slot.attribute.startswith("newest "):
-            # A slot goes on being true, so it is a fact even where the sentence reports an event: "I moved to Graz".
-            sentence_class = IDENTITY if slot.attribute == "name" else STATED
-        corrects = is_correction(original)
-        text = _finish_sentence(dated)
-        return RewrittenSentence(original, text, act, sentence_class, confidence, dates, slot, corrects, names)
-
-    def _to_third_person(self, original: str, act: SpeechAct, dates: tuple[DateSpan, ...]) -> tuple[str, str]:
-        """Return a sentence in the third person, without and with the days that its dates mean.
-
-        Names and slots are read from the text without them, since the days are added words.
-        """
-        hypothetical = act is SpeechAct.HYPOTHETICAL
         whole = restore_subject(original)
-        dated = resolve_dates(whole, find_dates(whole, self._message.source.said_at)) if dates else whole
-        plain = self._pronouns.resolve(self._persons.rewrite(whole, hypothetical=hypothetical))
-        if dated == whole:
-            return plain, plain
-        return plain, self._pronouns.resolve(self._persons.rewrite(dated, hypothetical=hypothetical))
+        persons = self._persons.with_company(whole)
+        plain = self._own.restore(self._pronouns.resolve(persons.rewrite(whole)))
+        names = self._find_names(plain)
+        # Words in quotation marks are another's: they say nothing about the speaker.
+        bare = QUOTED.sub('""', whole) if '"' in whole or "\u201c" in whole or "'" in whole else whole
+        found = classify_sentence(bare, trusted=message.trust == "user", to_a_person=message.is_named)
+        is_rule = found is not None and found.category == "instruction"
+        if not is_in_earnest(bare) or not (is_rule or (act is SpeechAct.STATEMENT and self._is_stated(bare))):
+            return None
+        subject = _find_subject(plain, names) or message.speaker
+        if found is None and subject != message.speaker:
+            found = classify_person(plain, subject)
+        slot = find_slot(plain, self._context, self._people) if self._is_about_somebody(plain, names) else None
+        found = _weigh_slot(found, slot)
+        certainty = find_certainty(bare)
+        if found is None or certainty < (_LEAST_CERTAINTY if slot is None else _LEAST_CERTAINTY_OF_SLOT):
+            return None
+        if self._own.is_pasted and found.kind in BEHAVIORAL_KINDS:
+            return None
+        dates = tuple(find_dates(whole, message.source.said_at))
+        told = self._tell(whole, persons, dates, "" if slot is not None or is_rule else subject)
+        if told is None:
+            return None
+        if told.startswith(f"{message.speaker}: "):
+            slot = None
+        confidence = estimate_confidence(certainty, message.trust)
+        return RewrittenSentence(told, found, confidence, dates, slot, is_correction(bare), names)
 
-    def _quote_question(self, question: str, dates: tuple[DateSpan, ...]) -> str:
-        """Return a question as reported speech: 'User asks: "Is there a museum in Graz?"'."""
-        addressee = f" {self._message.addressee}" if self._message.is_named else ""
-        return f'{self._message.speaker} asks{addressee}: "{resolve_dates(question, dates)}"'
+    def _tell(self, whole: str, persons: PersonRewriter, dates: tuple[DateSpan, ...], subject: str) -> str | None:
+        """Return a statement in the third person, or as a quotation where that would be a guess, with its days.
+
+        subject: the name that it must contain to be understood; empty for a rule, or where it fills a slot.
+        """
+        speaker = self._message.speaker
+        dated = resolve_dates(whole, dates) if dates else whole
+        told = self._pronouns.resolve(persons.rewrite(dated))
+        if subject and not is_self_contained(told, speaker):
+            return None
+        if (_GROUP.search(whole) and persons.company is None) or subject not in told:
+            quoted = self._own.restore(dated).replace('"', "'")
+            return f'{speaker}: "{quoted}"'
+        return self._own.restore(_finish_sentence(told))
+
+    def _is_stated(self, bare: str) -> bool:
+        """Return whether a sentence states something; "you" is plain only where it is a person with a name."""
+        message = self._message
+        return is_stated(bare, to_a_person=message.is_named and message.addressee in self._people)
+
+    @property
+    def _context(self) -> str:
+        return " ".join(self._before)
 
     def _find_names(self, text: str) -> tuple[NameMention, ...]:
         """Return the names in a text, and remember the persons for pronouns that follow."""
@@ -172,6 +195,24 @@ class MessageRewriter:
             or any(each.type == "PERSON" for each in names)
             or _APPOINTMENT.search(text) is not None
         )
+
+
+def _find_subject(text: str, names: Sequence[NameMention]) -> str | None:
+    """Return the person with whose name a sentence begins, where that is a first name."""
+    for each in names:
+        if each.type == "PERSON" and text.startswith(each.name) and each.name.split()[0] in FIRST_NAMES:
+            return each.name
+    return None
+
+
+def _weigh_slot(found: SentenceClass | None, slot: Slot | None) -> SentenceClass | None:
+    """Return the class of a sentence that fills a slot, which goes on being true even where it reports an event.
+
+    E.g. "I moved to Graz".
+    """
+    if slot is None or (found is not None and (found.kind != "EPISODE" or slot.attribute.startswith("newest "))):
+        return found
+    return IDENTITY if slot.attribute in ("name", "diet") else STATED
 
 
 def _finish_sentence(text: str) -> str:
