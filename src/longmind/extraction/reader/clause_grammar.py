@@ -23,7 +23,8 @@ _CONNECTIVES = (
     r"and|but|so+|also|btw|by the way|oh+|ah+|lol|haha|hm+|um+|uh|plus|anyway|fyi|ps|p\.s\.|because|cause|cuz|coz|"
     r"though|"
     r"although|just so you know|for context|for instance|like i said|as i said|you know|i mean|which means|did i say|"
-    r"i (?:should|must|have to|gotta) say(?: that)?|that is to say|(?:please |pls )?(?:note|remember|"
+    r"i (?:should|must|have to|gotta|ought to) (?:say|add|tell you)(?: that)?|that is to say|(?:please |pls )?(?:note|"
+    r"remember|"
     r"keep in mind) that|"
     r"one more thing|another thing|omg|so yeah|yes|yeah|yep|yess+|in case it matters|especially (?=since|because)"
 )
@@ -32,12 +33,15 @@ _ANSWERS = (
     r"good|"
     r"great|thanks|thank you|speaking of (?:[\w'-]+ ?){1,4}"
 )
-_SPOKEN = r"ok|okay|no|nah|nope|listen|look|sure|then|finally|morning|hello|there|grand|now then|right|sir|well|lol|perfect|fine"
+_SPOKEN = (
+    r"ok|okay|no|nah|nope|listen|look|sure|then|finally|morning|hello|there|grand|now then|right|sir|well|lol|"
+    r"perfect|fine"
+)
 _OPENING = re.compile(
     rf"(?:\s*(?:(?:{_CONNECTIVES})\b[ ,:.!-]*"
     rf"|(?:{_ANSWERS})[,:.!]+\s*|(?:(?:{_SPOKEN})[, ]+)+(?=(?:I|i'?m|my|we|i'?ve)\b)"
     # A reason is a statement: "since I recently upgraded my router".
-    r"|(?:especially )?(?:since|given that|seeing that|the part where) (?=(?:i|i'?m|i've|we|we're|we've)\b)"
+    r"|(?:especially )?(?:since|given that|seeing that|the part where) (?=(?:i|i'?m|i've|we|we're|we've|my|our|the)\b)"
     r"|as (?=(?:i'?m|i am|i have|i've)\b)"
     r"|[-*\u2022\u2013>,:;.!)\u2026]+\s*|\(?\d{1,2}[.)]\s+))+",
     re.IGNORECASE,
@@ -179,7 +183,7 @@ _POINTING = re.compile(
     r"\bthat(?= (?:is|was|will|one|way|day|thing|stuff|place|time)\b|[.,!]|$)|"
     r"\b(?:the|that|this|an?|old|new|other|bigger|smaller|same|last|first|next) ones?\b(?! (?:of|day|week))|"
     r"\b(?:the (?:old|new|first|second|last|next) (?=(?:is|was|has|works|still|will|got|went)\b)|the same|the other|"
-    r"the latter|the former)\b|\b(?:with|about|of|for|like|after|than|before) that(?= (?!\w+ed)|$)",
+    r"the latter|the former)\b|\b(?:with|about|of|for|like|after|than|before|do|does|did|done) that(?= (?!\w+ed)|$)",
     re.IGNORECASE,
 )
 # Nobody is an "it".
@@ -198,9 +202,10 @@ _OWN_NAME = re.compile(r"(?<=\w )[A-Z][\w-]+")
 
 def find_clause(text: str, begins: int, ends: int) -> tuple[int, int]:
     """Return the clause that a stretch belongs to: whole words, up to the next boundary if that is near."""
-    while begins > 0 and _is_inside_word(text, begins):
+    first, last = begins - _NEAR, ends + _NEAR
+    while begins > max(0, first) and _is_inside_word(text, begins):
         begins -= 1
-    while ends < len(text) and _is_inside_word(text, ends):
+    while ends < min(len(text), last) and _is_inside_word(text, ends):
         ends += 1
     window = max(0, begins - _NEAR)
     bounds = [found.end() for found in _CLAUSE_END.finditer(text, window, begins)]

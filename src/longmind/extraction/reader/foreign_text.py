@@ -125,7 +125,8 @@ _BACK_TO_ASSISTANT = re.compile(
 _SENTENCE = re.compile(r"[^\s](?:[^.!?]|[.!?](?!\s|$)){0,1000}[.!?]*")
 # "Write a mail that says …", "draft a review: …"
 _DRAFT = re.compile(
-    r"(?:^|[,;:] |\b(?:(?:can|could|would|will) (?:you|u|ya)|please|pls|plz|help me|to|and|then|now|just|ok|okay|me) )"
+    r"(?:^|[,;:] |\b(?:(?:can|could|would|will) (?:you|u|ya)|please|pls|plz|help me|and|then|now|just|ok|okay|me) |"
+    r"\bto (?=write|draft|compose|prepare|reply|respond|generate|create))"
     r"(?:write|draft|compose|prepare|make|type|reply|respond|answer|tell|text|email|send|generate|create|put)\b"
     r"[^\n:\"\u201c]{0,60}?\b(?:mail|e-?mail|letter|message|text|note|reply|response|post|tweet|review|bio|ad|advert|"
     r"listing|story|poem|song|speech|toast|dialogue|scene|essay|script|persona|comment|caption|status|invite|"

@@ -8,9 +8,11 @@ So a clause is only rewritten if it is one whole sentence, about its speaker or 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
+from itertools import takewhile
 
 from longmind.clock import Micros
 from longmind.extraction.reader.antecedents import resolve_persons
@@ -40,6 +42,9 @@ _FEWEST_WORDS = 3
 _MOST_WORDS = 32
 _FEWEST_QUOTED_WORDS = 5
 _MOST_QUOTED_WORDS = 28
+_FAR = 600
+"""Characters before a clause in which what it speaks of is looked for."""
+_MOST_STRETCHES = 8
 _SHORT_ANSWER = 7
 """Words up to which an answer is quoted with its question."""
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]+[\"')\]]*(?=\s|$)|\n+|;\s")
@@ -52,7 +57,9 @@ _SHARED = re.compile(
     r"\bwe(?:'ve|'re|'ll)?(?: (?:also|still|now|just|only|always|never|already|have|are|will|do|don't|finally|"
     r"currently|"
     r"usually|recently|mostly))* "
-    r"(?:live|lived|living|moved|moving|have|had|got|own|rent|renting|bought|buying|sold|adopted|use|using|need|want|"
+    r"(?:live|lived|living|moved|moving|(?:have|had)(?= (?:an?|the|no|our|one|two|three|four|five|\d+|some|many|"
+    r"lots)\b)|"
+    r"got|own|rent|renting|bought|buying|sold|adopted|use|using|need|want|"
     r"eat|"
     r"ate|drive|pay|paid|keep|kept|plan|planning|booked|going|go|went|travel|travelling|flying|fly|stay|stayed|staying|"
     r"work|drink|cook|speak|like|love|prefer|watch|watched|saw|visited|raised|took|spent|tried|celebrate|celebrated|"
@@ -107,6 +114,10 @@ _LISTED = re.compile(
 _ITEM = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,2}[.)])[ \t]", re.MULTILINE)
 _FEWEST_ITEMS = 2
 _PUNCTUATION = re.compile(r"[,;.!?](?=\s)")
+# "Has been using it and love it": the rewriter lets a verb after a participle be.
+_SECOND_VERB = re.compile(
+    r"( (?:has|is) (?:\w+ ){0,2}?\w+ing\b[^.;:!?]{1,80} (?:and|but) )(want|love|need|hate|prefer|hope)\b"
+)
 _STAND_IN = "Xq{}q"
 _MOST_MENTIONS = 4
 """Times that a rewritten sentence may name its speaker; one with more is better told in the speaker's words."""
@@ -117,7 +128,7 @@ _ASSISTANT = "Assistant"
 class StatementWriter:
     """Writes the texts of the facts in one message.
 
-    before: the message that it answers.
+    before: the message that it answers; own: what of the message is its speaker's, if that is known already.
     """
 
     text: str
@@ -126,10 +137,16 @@ class StatementWriter:
     said_at: Micros
     before: str
     pronouns: PronounResolver
+    own: OwnText | None = None
 
     @cached_property
     def _own(self) -> OwnText:
-        return find_own_text(self.text)
+        return self.own or find_own_text(self.text)
+
+    @cached_property
+    def _is_spoken(self) -> bool:
+        """Return whether the message has no punctuation within, as what was dictated."""
+        return _PUNCTUATION.search(self.text) is None
 
     def write(self, reading: Reading) -> str:
         """Return the text of one fact."""
@@ -168,13 +185,13 @@ class StatementWriter:
         is_rule = reading.kind == "RULE" or (
             reading.kind == "PREFERENCE" and reading.attribute in _RULES and is_imperative(masked)
         )
-        plain = self._name_others(masked, self.text[:begins], reading, is_rule=is_rule)
+        plain = self._name_others(masked, self.text[max(0, begins - _FAR) : begins], reading, is_rule=is_rule)
         if plain is None:
             return None
         told = self._tell(*plain, reading)
         if (
             _LEFT_OVER.search(told)
-            or re.search(rf"{re.escape(self.speaker)}'s (?:is|was|are|were|has|will)\b", told)
+            or re.search(rf"{re.escape(self.speaker)}'s (?:is|was|are|were|has)\b", told)
             or " and others" in told
             or told.count(self.speaker) > _MOST_MENTIONS
         ):
@@ -193,8 +210,7 @@ class StatementWriter:
         if named is None or points_elsewhere(named):
             return None
         grouped = self._name_group(named, reading)
-        spoken = _PUNCTUATION.search(self.text) is None
-        if grouped is None or is_run_on(grouped[0], spoken=spoken) or is_run_on(clause, spoken=spoken):
+        if grouped is None or any(is_run_on(each, spoken=self._is_spoken) for each in (grouped[0], clause)):
             return None
         plain, name = grouped
         listed = _LISTED.match(plain)
@@ -223,7 +239,7 @@ class StatementWriter:
             return clause, self.speaker
         if _NOT_SHARED.search(clause):
             return None
-        if reading.category == "project" or reading.attribute in _OF_TEAMS:
+        if reading.category == "project" or (reading.category == "work" and reading.attribute in _OF_TEAMS):
             team = f"{self.speaker}'s team"
             return None if _SINGULAR.search(clause) else (_put_singular(clause, self.speaker, team), team)
         if _WE.search(clause) and _SHARED.search(clause) is None:
@@ -233,6 +249,7 @@ class StatementWriter:
     def _tell(self, clause: str, name: str, reading: Reading) -> str:
         """Return a clause in the third person, with its dates resolved. name: who "I" is."""
         told = PersonRewriter(name, self.addressee).rewrite(self._resolve_dates(clause, reading))
+        told = _SECOND_VERB.sub(lambda found: found[1] + verbs.to_third_person(found[2]), told)
         return re.sub(rf"(?<!let )(?<!does )(?<!can )\b{re.escape(self.addressee)} ([a-z]+)\b", _agree, told)
 
     def _resolve_dates(self, words: str, reading: Reading) -> str:
@@ -263,8 +280,10 @@ class StatementWriter:
 
     def _find_own(self, begins: int, ends: int) -> tuple[int, int]:
         """Return the part of a stretch that is its speaker's, up to the last clause before what is not."""
-        for low, high in self._own.foreign:
-            if high <= begins or low >= ends:
+        foreign = self._own.foreign
+        first = max(0, bisect_right(foreign, (begins, begins)) - 1)
+        for low, high in takewhile(lambda each: each[0] < ends, foreign[first : first + _MOST_STRETCHES]):
+            if high <= begins:
                 continue
             if low <= begins:
                 return min(high, ends), ends
@@ -285,12 +304,13 @@ class StatementWriter:
 
     def _find_previous(self, begins: int) -> tuple[int, int]:
         """Return the last words of the sentence before a place in the message."""
-        end = len(self.text[:begins].rstrip(" .!?\n"))
+        near = self.text[max(0, begins - _FAR) : begins]
+        end = begins - len(near) + len(near.rstrip(" .!?\n"))
         return max(0, end - 1), end
 
     def _begins_message(self, begins: int) -> bool:
         """Return whether a stretch stands in the first sentence of the message."""
-        return not _SENTENCE_END.search(self.text[:begins].lstrip())
+        return begins <= _FAR and not _SENTENCE_END.search(self.text[:begins].lstrip())
 
     def _find_question(self) -> str | None:
         """Return the question at the end of the message before, if that ends with one."""
@@ -327,7 +347,12 @@ def _restore_subject(clause: str, reading: Reading) -> str:
 
 
 def _has_fitting_length(clause: str) -> bool:
-    return _FEWEST_WORDS <= len(clause.split()) <= _MOST_WORDS and not clause.endswith("?") and not is_cut_off(clause)
+    return (
+        len(clause) <= _FAR
+        and _FEWEST_WORDS <= len(clause.split()) <= _MOST_WORDS
+        and not clause.endswith("?")
+        and not is_cut_off(clause)
+    )
 
 
 def _ends_in_emoji(words: str) -> bool:
