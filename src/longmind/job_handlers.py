@@ -13,7 +13,7 @@ from longmind.recall.embedding_jobs import embed_kind, fill_vectors, passages_ki
 from longmind.recall.embedding_requests import defer_to_other_engine
 from longmind.store.tables.jobs import JobPostponement
 from longmind.store.triggers import passage_requests
-from longmind.store.triggers.extraction_requests import EXTRACT, MINE
+from longmind.store.triggers.extraction_requests import CONSOLIDATE, EXTRACT, MINE
 from longmind.store.triggers.rolling_summary import SUMMARISE
 from longmind.store.triggers.sleep_time import SLEEP
 
@@ -46,6 +46,7 @@ class JobHandlers:
             handlers.register(EXTRACT, self._extract)
             handlers.register(SLEEP, self._update_blocks)
         handlers.register(MINE, self._mine_patterns)
+        handlers.register(CONSOLIDATE, self._consolidate)
         handlers.register(SUMMARISE, self._summarise)
         for kind in DISTILL:
             handlers.register(kind, self._distill)
@@ -90,6 +91,17 @@ class JobHandlers:
     def _mine_patterns(self, run: JobRun) -> Effect | dict[str, Any]:
         try:
             return Effect(self._parts.pipeline.pattern_finder.find(run.scope, run.job.payload["memorySpaceId"]))
+        except NotFound:
+            # Deleted after the job was queued: there is nothing left to do, and no reason to try again.
+            return {"skipped": "The space is deleted."}
+
+    def _consolidate(self, run: JobRun) -> Effect | dict[str, Any]:
+        try:
+            return Effect(
+                self._parts.pipeline.consolidator.prepare(
+                    run.scope, run.job.payload["memorySpaceId"], in_transaction=run.round > _OPTIMISTIC_ROUNDS
+                )
+            )
         except NotFound:
             # Deleted after the job was queued: there is nothing left to do, and no reason to try again.
             return {"skipped": "The space is deleted."}

@@ -244,7 +244,7 @@ def test_windows_and_the_close_share_one_watermark_and_extract_nothing_twice(
             engine.work()
     ctx.conversations.close_conversation(conversation.id)
     engine.work()
-    assert [job.status for job in ctx.jobs.list_jobs()] == ["succeeded"] * 3
+    assert [job.status for job in ctx.jobs.list_jobs(kind="memory.extract")] == ["succeeded"] * 3
     assert extractor.read == [["Fact 0.", "Fact 1."], ["Fact 2.", "Fact 3."], ["Fact 4."]]
     assert texts(ctx, space.id) == [f"Fact {number}." for number in range(5)]
     # What was extracted before is shown for what it says about the rest.

@@ -26,7 +26,7 @@ def binding(ctx: longmind.Context, space: longmind.MemorySpace) -> longmind.Bind
 
 
 def find_newest_job(ctx: longmind.Context) -> longmind.Job:
-    return ctx.jobs.list_jobs(limit=1)[0]
+    return ctx.jobs.list_jobs(kind="memory.extract", limit=1)[0]
 
 
 @pytest.mark.conforms("A3.6", "A4.8", "A5.14")
@@ -323,7 +323,7 @@ def test_a_space_that_keeps_changing_is_planned_in_the_transaction_at_last_with_
         clock.meddle = add
         assert engine.work().succeeded == 1
         clock.meddle = None
-        (job,) = ctx.jobs.list_jobs()
+        (job,) = ctx.jobs.list_jobs(kind="memory.extract")
         assert (job.attempts, job.result["counts"]["added"], job.result["counts"]["reinforced"]) == (1, 1, 1)
         assert texts(ctx, space.id).count("I like tea.") == 1
         assert extractor.read == [["I like tea. I like rain."]]

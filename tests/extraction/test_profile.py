@@ -13,7 +13,7 @@ from longmind.assembly.profile_text import PROFILE_TOKENS, make_profile_section,
 from longmind.assembly.tokens import choose_counter
 from longmind.clock import to_micros
 from longmind.extraction.candidate import Candidate
-from longmind.extraction.consolidation.profile import STABLE_KINDS, TRUSTED, rank_for_profile
+from longmind.extraction.consolidation.profile_order import STABLE_KINDS, TRUSTED, rank_for_profile
 from longmind.extraction.reconcile.decisions import KnownAtom
 from longmind.models.atom import Atom
 

@@ -18,6 +18,7 @@ from longmind.assembly.sanitiser import one_line
 from longmind.blocks.validation import fits
 from longmind.clock import Micros
 from longmind.extraction.candidate import Candidate
+from longmind.extraction.consolidation.profile_order import STABLE_KINDS
 from longmind.extraction.reconcile.decisions import Add, KnownAtom, Reinforce, Skip, Supersede, decide
 from longmind.extraction.reconcile.known_atoms import to_known_atom
 from longmind.language.statement import parse_statement
@@ -32,7 +33,6 @@ _BULLET = re.compile(r"\s*(?:[-*+\u2022\u2013]|\d{1,2}[.)])\s+")
 """The marks that people put before the items of a list."""
 _VERB_FIRST = re.compile(r"(?:[A-Z][a-z]+(?:s|ed)|Does(?:n't| not)|Can(?:not|'t)?|Went|Never|Always)\b(?!:)")
 """The beginning of a note without a subject, which is about the user: "Lives in Graz.", "Is vegan."."""
-_STABLE: frozenset[AtomKind] = frozenset({"FACT", "PREFERENCE", "RULE"})
 
 
 @dataclass
@@ -141,7 +141,7 @@ def _merge_fact(merged: BlockMerge, candidate: Candidate, said_at: Micros) -> st
 
 def _add(merged: BlockMerge, candidate: Candidate, said_at: Micros) -> bool:
     is_over = candidate.valid_to is not None and candidate.valid_to <= said_at
-    is_lasting = candidate.kind in _STABLE and candidate.importance >= CORE_IMPORTANCE and not is_over
+    is_lasting = candidate.kind in STABLE_KINDS and candidate.importance >= CORE_IMPORTANCE and not is_over
     return (is_lasting and merged.core.add(candidate.text, said_at)) or merged.archival.add(candidate.text, said_at)
 
 

@@ -26,6 +26,7 @@ from longmind.errors import InvalidInput, NotFound
 from longmind.extraction import forgotten
 from longmind.extraction.candidate import Candidate, Cost, Extractor
 from longmind.extraction.candidate_validation import find_time, validate_candidates
+from longmind.extraction.consolidation.job import Consolidator
 from longmind.extraction.conversation_facts import ConversationFactReader
 from longmind.extraction.forgotten import ForgettableFact
 from longmind.extraction.known_facts import KnownFactFinder
@@ -103,6 +104,7 @@ class Pipeline:
         clock: Clock,
         job_attempts: int,
     ) -> None:
+        self.consolidator = Consolidator(database, retriever, clock)
         self.pattern_finder = PatternFinder(database, retriever, clock)
         self.fact_reader = ConversationFactReader(database, extractor_of)
         self._known_facts = KnownFactFinder(database, retriever, clock)
@@ -274,6 +276,8 @@ class Pipeline:
         # Patterns are looked for only where one user speaks: the events of many people are nobody's habit.
         if source.destination.speaker is None and any(step.atom.kind == "EPISODE" for step in additions):
             extraction_requests.on_events(run, home, space_id, change.first + len(additions), now, self._job_attempts)
+        if additions:
+            extraction_requests.on_facts(run, home, space_id, now, self._job_attempts)
         return _build_result(prepared, plan)
 
 

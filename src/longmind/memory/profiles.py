@@ -18,7 +18,7 @@ from longmind.validation.parameter_limits import EntityId, SpaceId
 
 
 class Profiles(MemoryBase):
-    """Who the user is, and who the others are."""
+    """Profiles of the user, and of the entities of a space."""
 
     def get_profile(
         self, memory_space_id: SpaceId, *, entity_id: EntityId | None = None, known_at: Instant | None = None

@@ -1,5 +1,5 @@
 """Consolidation: facts that say the same are merged, what is over is closed, and a profile shows what is stable.
 
-`merging` and `endings` decide what becomes of the facts of a space, and `job` carries it out. `profile` ranks the facts
-of a profile, which is computed whenever it is asked for and stored nowhere.
+`merges` and `endings` decide what becomes of the facts of a space, and `job` carries it out. `profile_order` orders
+the facts of a profile, which is computed whenever it is asked for and stored nowhere.
 """

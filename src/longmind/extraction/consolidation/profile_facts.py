@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from longmind.clock import Micros
-from longmind.extraction.consolidation.profile import STABLE_KINDS, TRUSTED, rank_for_profile
+from longmind.extraction.consolidation.profile_order import STABLE_KINDS, TRUSTED, rank_for_profile
 from longmind.models.atom import Atom
 from longmind.recall.request import Filters
 from longmind.scope import Scope

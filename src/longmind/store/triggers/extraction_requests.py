@@ -27,6 +27,10 @@ EXTRACT = "memory.extract"
 """The kind of the jobs that make memory of conversations."""
 MINE = "memory.mine_patterns"
 """The kind of the jobs that look for what recurs among the events of a space."""
+CONSOLIDATE = "memory.consolidate"
+"""The kind of the jobs that merge the facts of a space that say the same, and close those that are over."""
+_SETTLING: Micros = 60 * 1_000_000
+"""The delay in which more facts may be learned before a space is consolidated."""
 USUAL_ATTEMPTS = Settings().job_attempts
 
 _FIELDS = {
@@ -138,6 +142,18 @@ def on_events(run: Transaction, scope: Scope, space_id: str, atoms: int, now: Mi
     # The number of bits of the size changes when it doubles.
     key = f"{space_id}:{to_iso(now)[:10]}:{atoms.bit_length()}"
     jobs.enqueue(run, scope, NewJob(MINE, payload, due_at=now, max_attempts=attempts, unique_key=key), now)
+
+
+def on_facts(run: Transaction, scope: Scope, space_id: str, now: Micros, attempts: int) -> None:
+    """Queue the consolidation of a space that has learned something, in a minute, unless one is queued already."""
+    payload = encode_json("payload", {"memorySpaceId": space_id})
+    # While a worker consolidates the space, it may have begun before this change: another job follows.
+    for key in (space_id, f"{space_id}:again"):
+        known = jobs.find_by_key(run, CONSOLIDATE, key)
+        if known is not None and known.status in ("queued", "failed"):
+            return
+        if jobs.put_off_waiting(run, scope, NewJob(CONSOLIDATE, payload, now + _SETTLING, attempts, key), now):
+            return
 
 
 def _order(

@@ -15,7 +15,7 @@ from longmind.models.atom import Atom, AtomKind, Trust
 STABLE_KINDS: tuple[AtomKind, ...] = ("FACT", "PREFERENCE", "RULE")
 """Kinds of memory that say how things are, and not what happens once."""
 TRUSTED: tuple[Trust, ...] = ("user", "app")
-"""Whose word may describe a user: a document or an assistant must not."""
+"""Sources that may describe a user: a document or an assistant must not."""
 
 _ABOUT_USER = re.compile(
     r"(?:the )?user(?:'s|\u2019s)?\b(?! (?:asks|and)\b)|(?:i|i'm|i\u2019m|i've|i\u2019ve|my) ", re.IGNORECASE
