@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import longmind
+from longmind.admin.user_export import hash_document
 from longmind.clock import to_iso
 from longmind.extraction.candidate import Extracted
 from longmind.store.tables import spaces
@@ -438,3 +440,32 @@ def restore_from_the_newest_back(person: Person, space_id: str, said: list[list[
             if decision.action in ("add", "supersede"):
                 taken_back.append(decision.atom_id)
         assert without(state_of(ctx, space_id), *taken_back) == without(states[-1])
+
+
+def test_an_imported_decision_is_undone_like_one_that_was_made_there(
+    ada: Person, space: longmind.MemorySpace, tmp_path: Path, clock: SettableClock
+) -> None:
+    ada.say("My home is Oslo.")
+    before = state_of(ada.ctx, space.id)
+    ada.say("My home is Graz.")
+    exported = ada.ctx.admin.export_user_data()
+    assert [each["action"] for each in exported["decisions"]] == ["add", "supersede"]
+    with longmind.open(f"sqlite:///{tmp_path}/elsewhere.db", extractor="none", embedder="none", clock=clock) as engine:
+        admin = engine.context(tenant_id="acme", app_id="support", user_id="ada", capabilities={"admin"})
+        forged = {**exported, "records": {**exported["records"], "decision_atoms": forge(exported)}}
+        forged["sha256"] = hash_document(forged)
+        with pytest.raises(longmind.InvalidInput, match="invalid changes"):
+            admin.admin.import_user_data(forged)
+        admin.admin.import_user_data(exported)
+        decision = newest(admin, space.id)
+        assert decision == newest(ada.ctx, space.id)
+        admin.memory.undo_decision(decision.id, take_back=True)
+        assert without(state_of(admin, space.id), decision.atom_id) == without(before)
+
+
+def forge(exported: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows of changes with one that no decision makes."""
+    records = exported["records"]["decision_atoms"]
+    place = records["columns"].index("changes")
+    rows = [[*row[:place], '{"importance": [9, 3]}', *row[place + 1 :]] for row in records["rows"]]
+    return {**records, "rows": rows}

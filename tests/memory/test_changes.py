@@ -57,8 +57,8 @@ def test_every_write_of_memory_emits_its_change(engine: longmind.Engine, memory:
         assert "SECRET" not in change.model_dump_json()
     others = ("conversation", "message", "block", "event")
     of_memory = {kind for kind in get_args(ChangeKind) if kind.split(".")[0] not in others}
-    # What is told again is reinforced by extraction alone.
-    assert {change.kind for change in told} == of_memory - {"atom.reinforced"}
+    # Extraction alone confirms and ends facts, and what it has decided is undone.
+    assert {change.kind for change in told} == of_memory - {"atom.reinforced", "atom.ended", "decision.undone"}
 
 
 @pytest.mark.conforms("A0.6")
