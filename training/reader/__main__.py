@@ -17,11 +17,12 @@ from longmind.settings import load_settings
 from training.reader.conversations import is_for_testing, read_labelled_messages
 from training.reader.examples import make_examples
 from training.reader.learning import train
+from training.reader.plain_statements import make_plain_messages
 
 
 def main() -> int:
     encoder = TextEncoder(MODELS["arctic-s"], Path(load_settings({}).models_folder))
-    messages = [each for each in read_labelled_messages() if not is_for_testing(each)]
+    messages = [each for each in read_labelled_messages() if not is_for_testing(each)] + make_plain_messages()
     examples = make_examples(encoder, messages)
     print(f"{len(messages)} messages, {len(examples)} pieces, {sum(len(each.spans) for each in examples)} facts")
     network = train(examples)
