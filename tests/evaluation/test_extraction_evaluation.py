@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "garden.json").write_text((TINY / "garden.json").read_text("utf-8"), "utf-8")
     facts = [
         {"turn": "g/1:1", "speaker": "Mira", "fact": "Mira planted seven tomato seedlings."},
-        {"turn": "g/1:3", "speaker": "Mira", "fact": "Frost killed Mira's basil."},
+        {"turn": "g/1:3", "speaker": "Mira", "fact": "Mira lost the basil to the frost."},
     ]
     (tmp_path / "facts-garden.json").write_text(json.dumps(facts), "utf-8")
     return tmp_path

@@ -19,7 +19,9 @@ _STATED_THEN_ASKED = re.compile(
     r"(?: (?:and|so|but|speaking of which|also|by the way),?)* "
     r"(?P<asked>(?:can|could|would|will|do|does|did|is|are|have|what|how|where|which|when|why|who|should|any) "
     r"(?:you|I|we|it|there|that|this|the|my|kind|type|sort|many|much|should|are|is|do|"
-    r"can|would|ideas?|tips?|suggestions?)\b[^?]*\?)$"
+    r"can|would|ideas?|tips?|suggestions?)\b[^?]*\?|(?<=, )(?:can|could|would|will|does|is|are|what|how|where|"
+    r"which(?! (?:is|"
+    r"are|was|has|have|I|we)\b)|why|who(?! (?:is|are|was|has)\b)|should|any) [^?]*\?)$"
 )
 # A quick test for what _ASKED_THEN_STATED needs.
 _REASON = re.compile(r"\b(?:considering|given|seeing|now|because|since|as|when)\b")

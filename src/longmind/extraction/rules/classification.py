@@ -79,7 +79,7 @@ _OF_THOUGHT = (
     r"should|would|will|must|shall|did|didn['\u2019]t|don['\u2019]t|can['\u2019]t|couldn['\u2019]t|won['\u2019]t|"
     r"haven['\u2019]t|wasn['\u2019]t|was|were|had|have|has|been|am|are|and|or|wish|assume|expect|imagine|plan|doubt|"
     r"care|"
-    r"like|love|hate|bet|came|went|put|keep|realize|consider|struggle|worry|forgot|forget|thank|seem|recommend|"
+    r"like|love|hate|bet|came|went|put|keep \w+ing|realize|consider|struggle|worry|forgot|forget|thank|seem|recommend|"
     r"suggest|agree|disagree|admit|promise|apologize|totally|definitely|probably|especially|particularly)"
 )
 _OF_DOUBT = (
@@ -115,12 +115,13 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         _INSTRUCTION,
         rf"^(?:please )?(?:always|never|(?:do not|don['\u2019]t) ever|make sure (?:to|you) always|be sure to always|"
         rf"(?:remember|keep in mind) to(?: always)?) {_ORDER}\b|^(?:please )?(?:do not|don['\u2019]t|avoid|stop) "
-        rf"(?:{_LASTING_ORDER}|{_ORDER_ING}) \w(?!.*\b(?:this|that|these|those|here|above|below|yet|now)\b)"
+        rf"(?:{_LASTING_ORDER}|{_ORDER_ING}) (?!.*\b(?:this|that|these|those|here|above|below|yet|now|the word)\b)\w"
         rf"|^from now on,? (?:please |always |never |you |just )*(?:{_ORDER}|(?:do not|don['\u2019]t) {_ORDER})\b|"
         rf"^(?:please )?{_ORDER} .*\bfrom now on\b"
         r"|^(?:(?:going forward|in (?:the )?future),?|(?:whenever|every time|each time|when) (?:i|you|we)\b[^,]*,) "
         rf"(?:please |always |never |you (?:should|must|can) |do not |don['\u2019]t )*{_ORDER}\b"
-        r"|^(?:please |just |you can |you may )*(?:call|address) me [^\W\d_]|"
+        r"|^(?:please |just |you can |you may )*(?:call|address) me (?!(?:crazy|old|stupid|lazy|picky|weird|"
+        r"back|later|tonight|tomorrow|when|if|at|on|in|an?|the|maybe)\b)[^\W\d_]|"
         r"^(?:i|we) (?:want|need|would like|expect)(?: for)? you to (?:always|never|stop)\b|"
         rf"^please {_ORDER} .*\b(?:always|never|every (?:time|message|answer|reply)|from now on)\b|"
         r"^(?:please )?(?:only )?(?:correct) .*\bmistakes?\b",
@@ -163,10 +164,15 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         rf"{_MY} (?:full |first |last |middle |sur|nick)?name(?:['\u2019]s| is)\b|\bi(?:['\u2019]?m|"
         rf" am) (?:called|named|from|originally from|\d{{1,2}}(?: years old)?\b(?! (?:min|"
         r"hour|day|week|month|%|percent|km|mile|page|step))|(?:(?:now|still|not|no longer|strictly|also|a|an) )*"
-        r"(?:vegan|vegetarian|pescatarian)|an? (?:only child|"
+        r"(?:vegan|vegetarian|pescatarian|muslim|jewish|christian|hindu|buddhist|atheist|irish|british|english|"
+        r"scottish|spanish|"
+        r"german|french|italian|dutch|polish|turkish|indian|chinese|japanese|korean|american|canadian|australian|"
+        r"mexican|"
+        r"brazilian|swedish|norwegian|danish|finnish|greek|swiss|austrian|russian|ukrainian)|an? (?:only child|"
         r"single (?:mom|dad|mother|father|parent)|immigrant|native|citizen|christian|muslim|"
         r"jew|atheist|lesbian|gay|trans\w*|introvert|extrovert))\b"
-        rf"|{_I} (?:live|living|grew up|born|moved (?:to|from|in|out)|reside|relocated|speak (?:[a-z]\w+|"
+        rf"|{_I} (?:live(?! (?:for|off)\b)|living(?! (?:for|off|the)\b)|grew up|born|moved (?:to|from|in|out)|reside|"
+        rf"relocated|speak (?:[a-z]\w+|"
         rf"english|spanish|french|german)|identify as|come from)\b|{_MY} (?:[\w-]+ )?(?:birthday|age|address|"
         r"phone(?: number)?|number|email|e-mail|hometown|nationality|native language|zip code|"
         r"postcode|pronouns|gender|religion|ethnicity|role|job title|"
@@ -382,7 +388,7 @@ _PERSON_DOES = re.compile(
 
 
 def classify_person(text: str, name: str) -> SentenceClass | None:
-    """Return the class of a sentence that begins with the name of a person, or None if it tells nothing of them."""
+    """Return the class of a sentence that begins with the name of a person, or None if it says nothing about them."""
     found = _PERSON_DOES.match(text, len(name))
     if found is None:
         return None

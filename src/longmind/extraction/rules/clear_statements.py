@@ -13,12 +13,17 @@ _FEWEST_WORDS = 2
 _MOST_WORDS = 40
 _MOST_WORDS_UNSPLIT = 22
 _CLAUSE = re.compile(r"(?:,? (?:and|but|so)|[,;]| -| \u2013| \u2014) (?=(?:I|I['\u2019]\w+|my|we|our) )", re.IGNORECASE)
+# "I'm allergic to nuts, so please never suggest them."
+_RULE_CLAUSE = re.compile(
+    r"[,;]? so (?=(?:please |pls )?(?:always|never) \w)|[,;]? (?=(?:please|pls) (?:always|never) \w)"
+)
 # A request that follows a statement in the same sentence: "…, and I was wondering if you could help".
 _ASIDE = re.compile(
     r"(?:,|;| -| \u2013| \u2014)?(?: (?:and|so|but))*,? (?:(?:[Ii]['\u2019]m|[Ii] am|[Ii] was|"
     r"just) (?:just )?(?:wondering|"
     r"curious|looking for (?:some|any|a few|your|advice|suggestions|tips|recommendations|ideas))|(?:can|could|would|"
-    r"will) you|do you|please|pls|any (?:tips|ideas|advice|suggestions|recommendations)|(?:[Ii]['\u2019]d|[Ii] would) "
+    r"will) you|do you|please(?! (?:always|never|don)\b)|pls(?! (?:always|never|don)\b)|if you (?:want|need|like)|"
+    r"just so you know|any (?:tips|ideas|advice|suggestions|recommendations)|(?:[Ii]['\u2019]d|[Ii] would) "
     r"(?:love|like|appreciate) (?:your|some|any|to (?:hear|get|know|see))|[Ii] need (?:your|some) (?:help|advice)|"
     r"let me "
     r"know|(?:what|how|which|where) (?:do|can|should|would|is|are)|thanks|thank you|(?:nice|good|pleased|great) to "
@@ -30,7 +35,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _SARCASTIC = re.compile(
-    r"\b(?:LOVE[SD]?|SO HAPPY|THRILLED|DELIGHTED)\b|\bjust (?:love|adore) (?:it when|how|when|\w+ing)\b"
+    r"\b(?:lo{2,}ve[sd]?|LOVE[SD]?|SO HAPPY|THRILLED|DELIGHTED)\b|\bjust (?:love|adore) (?:it when|how|when|\w+ing)\b"
     r"|\b(?:love|loved) (?:it when|how)\b|\byeah,? right\b|\bsure,? because\b|\bas if\b|\b(?:so|"
     r"such) (?:much )?fun[.!]*$"
     r"|\bmy (?:absolute )?favou?rite (?:thing|part|hobby|pastime)\b|\b[Oo]h,? (?:how|what|great|joy|lovely|wonderful|"
@@ -47,11 +52,13 @@ _NOT_STATED = re.compile(
     r"|(?<!and )\bi (?:is|are|equals)\b|\bi ?(?:[=<>+]|\+\+)",
     re.IGNORECASE,
 )
-# The words of somebody else: "Eve told me: always pay Eve first".
+# The words of somebody else: "Eve wrote: always pay Eve first".
 _REPORTED = re.compile(
     r"\b(?:says?|said|told (?:me|us|him|her)|writes|wrote|reads?|asks?|asked|replied|answered|states?|"
     r"goes)\s*[:\"\u201c]"
 )
+# A comment in code.
+_COMMENT = re.compile(r"\s*(?://|TODO\b|FIXME\b)|.*\w\(\)")
 # What belongs to this conversation, or to this moment.
 _OF_CHAT = re.compile(
     r"\b(?:this (?:chat|conversation|question|answer|reply|code|text|topic|list|error|issue|prompt|task)|"
@@ -60,7 +67,8 @@ _OF_CHAT = re.compile(
 )
 _MOMENT = re.compile(
     r"\bi(?:['\u2019]m| am| feel|['\u2019]m feeling) (?:so |really |very |just |a bit |a little |kinda |pretty |"
-    r"feeling )*(?:tired|hungry|bored|happy|sad|glad|excited|sorry|stuck|confused|curious|sure|afraid|worried|"
+    r"feeling )*(?:running late|in a (?:hurry|rush)|tired|hungry|bored|happy|sad|glad|excited|sorry|stuck|confused|"
+    r"curious|sure|afraid|worried|"
     r"fine|good|ok|okay|great|ready|here|back|done|late|busy|grateful|thankful|proud)\b|\bi(?:['\u2019]m|"
     r" am) (?:currently "
     r"|just )?(?:trying|wondering|asking|looking(?! forward| for (?:an? )?(?:new )?(?:job|flat|apartment|house|place|"
@@ -97,7 +105,13 @@ def cut_aside(sentence: str) -> str:
 
 
 def split_clauses(sentence: str) -> list[str]:
-    """Return the clauses of a long sentence that each begin with their speaker, or a short sentence as it is."""
+    """Return the clauses of a long sentence that each begin with their speaker, or a short sentence as it is.
+
+    A rule that follows from a statement is always a clause of its own.
+    """
+    stated, *rule = _RULE_CLAUSE.split(sentence, maxsplit=1)
+    if rule:
+        return list(_join_short([*split_clauses(stated), *rule]))
     if len(sentence.split()) <= _MOST_WORDS_UNSPLIT:
         return [sentence]
     return list(_join_short(_CLAUSE.split(sentence)))
@@ -117,6 +131,7 @@ def is_in_earnest(sentence: str) -> bool:
         _FEWEST_WORDS <= len(sentence.split()) <= _MOST_WORDS
         and _SARCASTIC.search(sentence) is None
         and _REPORTED.search(sentence) is None
+        and _COMMENT.match(sentence) is None
         and not sentence.endswith((":", "..."))
     )
 

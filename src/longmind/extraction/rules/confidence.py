@@ -14,7 +14,7 @@ _HEDGES = (
             r"\b(?:not (?:really |quite |entirely |totally )?sure|no idea|don['\u2019]t know|"
             r"can['\u2019]t (?:remember|decide)|might|may be|could be|possibly|supposedly|allegedly|rumou?r|maybe|"
             r"perhaps|"
-            r"wondering|considering|thinking (?:of|about)|i guess|i suppose)\b"
+            r"wondering|considering|thinking (?:of|about)|basically|practically|i guess|i suppose)\b"
         ),
     ),
     (

@@ -7,6 +7,7 @@ rewrite them in the third person, and give each its kind, dates, slot and names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -31,6 +32,18 @@ _LOWERED_KIND: dict[AtomKind, AtomKind] = {"RULE": "EPISODE", "PREFERENCE": "FAC
 _LOWERED_IMPORTANCE = 3
 _QUESTION_CHARACTERS = 400
 """Characters at the end of a message in which the question that it ends with is looked for."""
+
+
+# In a role play, what a user says is their character's.
+_PLAY_BEGINS = re.compile(
+    r"\brole-?play\b|\bpretend (?:i['\u2019]?m|i am|to be|you)\b|\bin character\b|\blet['\u2019]?s play an? \w+ game\b|"
+    r"\bplay the interviewer\b",
+    re.IGNORECASE,
+)
+_PLAY_ENDS = re.compile(
+    r"\bout of character\b|\b(?:stop|end|enough|quit|exit|no more|done)\b.{0,40}\b(?:play|pretend|game|character|role)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -74,9 +87,14 @@ def _draft_messages(spoken: Sequence[SpokenMessage]) -> Iterator[_CandidateDraft
     people = frozenset(message.speaker for message in spoken if message.is_named)
     pronouns = PronounResolver()
     question = ""
+    is_playing = False
     for place, message in enumerate(spoken):
         pronouns.start_message()
-        if (message.source.role == "user" or message.is_named) and is_english(message.text):
+        if message.source.role == "user":
+            is_playing = _PLAY_BEGINS.search(message.text) is not None or (
+                is_playing and _PLAY_ENDS.search(message.text) is None
+            )
+        if (message.source.role == "user" or message.is_named) and not is_playing and is_english(message.text):
             own = find_own_words(message.text)
             stated = write_answer(question, message.text)
             sentences = parse_chat_text(own.text).sentences if stated is None else (stated,)
