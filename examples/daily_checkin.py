@@ -92,7 +92,7 @@ def daily_check_in(ctx: longmind.Context, model: str | LanguageModel, user_messa
 
 def stand_in(request: ModelRequest) -> str:
     """Repeats what it was given to remember, so that memory can be seen at work without a model."""
-    remembered = re.findall(r"^- \[\d+\] (.*) \(", request.system or "", re.MULTILINE)
+    remembered = re.findall(r"^- \[\d+\] (.*?)(?: \(|$)", request.system or "", re.MULTILINE)
     return "I remember: " + " ".join(remembered) if remembered else "Noted."
 
 
