@@ -79,11 +79,17 @@ def label_user(user: WrittenUser, labels: Mapping[str, dict[str, Any]]) -> User:
 
 
 def label_real_sessions(sessions: Mapping[str, Any], labels: Mapping[str, dict[str, Any]]) -> list[User]:
-    """Return the sessions with labels of the test split, each as a user with one conversation."""
+    """Return the sessions with labels of the test split, each as a user with one conversation.
+
+    A few sessions occur twice under two names. One that training has seen under the other name is left out.
+    """
     ours = {name: label for name, label in labels.items() if label["file"] in TEST_GROUPS}
+    seen = {_find_text(sessions, name) for name in labels.keys() - ours.keys()} - {None}
     users = []
     for name in dict.fromkeys(each.rpartition("#")[0] for each in ours):
         session = sessions[name]
+        if not seen.isdisjoint(turn["text"] for turn in session["turns"]):
+            continue
         messages = [
             _label_message(turn["speaker"], turn["text"], ours.get(f"{name}#{number}"), UNLABELLED)
             for number, turn in enumerate(session["turns"])
@@ -91,6 +97,13 @@ def label_real_sessions(sessions: Mapping[str, Any], labels: Mapping[str, dict[s
         at = datetime.strptime(session["date"], _REAL_DATE).replace(tzinfo=UTC).isoformat()
         users.append({"user": name, "setting": "real", "conversations": [{"at": at, "messages": messages}]})
     return users
+
+
+def _find_text(sessions: Mapping[str, Any], message: str) -> str | None:
+    """Return the text of a message by its id, such as "answer_1#4"; None if it is of no session."""
+    name, _, number = message.rpartition("#")
+    text: str | None = sessions[name]["turns"][int(number)]["text"] if name in sessions else None
+    return text
 
 
 def _label_message(role: str, text: str, label: Mapping[str, Any] | None, otherwise: str) -> dict[str, Any]:

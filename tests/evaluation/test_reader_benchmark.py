@@ -126,7 +126,10 @@ def test_labels_meet_the_messages_that_they_are_of() -> None:
 
 def test_a_real_session_of_the_test_split_is_a_user_with_one_conversation() -> None:
     turns = [{"speaker": "user", "text": "Hi"}, {"speaker": "assistant", "text": "Hello!"}]
-    sessions = {"s1": {"date": "2023/02/11 (Sat) 19:11", "turns": turns}, "s2": {"date": "", "turns": []}}
+    sessions = {
+        "s1": {"date": "2023/02/11 (Sat) 19:11", "turns": turns},
+        "s2": {"date": "", "turns": [{"speaker": "user", "text": "Bye"}]},
+    }
     labels = {
         "s1#0": {"facts": [], "nothing": "small_talk", "file": "real-5"},
         "s2#0": {"facts": [], "nothing": "question", "file": "real-0"},
@@ -134,6 +137,12 @@ def test_a_real_session_of_the_test_split_is_a_user_with_one_conversation() -> N
     [user] = label_real_sessions(sessions, labels)
     assert user["conversations"][0]["at"] == "2023-02-11T19:11:00+00:00"
     assert [message["nothing"] for message in user["conversations"][0]["messages"]] == ["small_talk", UNLABELLED]
+
+
+def test_a_session_that_training_has_seen_under_another_name_is_left_out() -> None:
+    session = {"date": "2023/02/11 (Sat) 19:11", "turns": [{"speaker": "user", "text": "I live in Vienna."}]}
+    labels = {name: {"facts": [VIENNA], "file": file} for name, file in (("s1#0", "real-5"), ("s2#0", "real-0"))}
+    assert label_real_sessions({"s1": session, "s2": session}, labels) == []
 
 
 @pytest.mark.parametrize(
