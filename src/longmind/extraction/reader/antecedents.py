@@ -25,7 +25,7 @@ _EITHER = (
 )
 _PERSON = re.compile(
     rf"(?:\b(?P<owner>[Mm]y|[Oo]ur|[Tt]he|[Aa]n?|[Hh]is|[Hh]er|[Tt]heir)\s+(?:[\w-]+\s+){{0,2}}?"
-    rf"(?P<role>{_FEMALE}|{_MALE}|{_EITHER})s?\b(?!'s)(?:\s+(?P<name>[A-Z]\w+))?|(?<![\w'])(?P<alone>[A-Z][\w-]+))"
+    rf"(?P<role>{_FEMALE}|{_MALE}|{_EITHER})s?\b(?:\s+(?P<name>[A-Z]\w+))?|(?<![\w'])(?P<alone>[A-Z][\w-]+))"
 )
 _PRONOUN = re.compile(r"(?<![\w'])(?P<word>[Ss]he|[Hh]e|[Hh]ers?|[Hh]is|[Hh]im)(?:'(?P<clitic>s|ll|d))?(?![\w-])")
 _OBJECT_BEFORE = re.compile(

@@ -78,6 +78,7 @@ _TYPED = (
     (re.compile(r"(?<![\w'])i(?=\s|'|$|,)"), "I"),
     (re.compile(r"\bI should like\b"), "I would like"),
     (re.compile(r"\bI been\b"), "I've been"),
+    (re.compile(r"\bI live for\b"), "I love"),
     (re.compile(r"\bI think I(?:'ll| will)\b"), "I will probably"),
 )
 

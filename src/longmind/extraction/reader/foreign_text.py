@@ -166,6 +166,36 @@ _IRONY = re.compile(
 _ANYBODY = re.compile(
     r"\b(?:[Hh]ere|[Ii]n [A-Z][\w-]+),? (?=you (?:just |really |always )?(?:need|have to|can|can't|must|never|get)\b)"
 )
+# "Use bullet points here": it ends with the answer.
+_FOR_NOW = re.compile(
+    r"\b(?:this time|for now|just this once|(?:in|for|keep) this (?:one|answer|reply|story|chat|mail))\b|"
+    r"\bhere(?=[.!]?$)",
+    re.IGNORECASE,
+)
+# "The function should always return a list": what is asked to be written.
+_SPECIFICATION = re.compile(
+    r"(?:the|your) (?:function|script|method|class|query|regex|code|program) (?:should|must|has to|"
+    r"may)\b",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"(?:\W*\b(?:and|ok|please|pls|just|only|now|so)\b)*\W*(?:use|write|make|keep|give|show|don'?t|do not|no|answer|"
+    r"explain|"
+    r"put|tell|skip|leave|in this|for this|recipe|without)\b",
+    re.IGNORECASE,
+)
+# Questions that tell nothing of who asks; "can you recommend …" often does.
+_ASKING = re.compile(
+    r"(?:(?:and|so|but|ok|hey|also|um|like|well),? )*(?:who|whose|what(?! about)|which|where|when|why|how(?! about)|"
+    r"is|are|"
+    r"was|were|do|does|did)\b(?!.*(?:recommend|suggest|\$))[^.!]{0,100}\?$",
+    re.IGNORECASE,
+)
+# "My answers get cut off" speaks of the talk, and not of the speaker.
+_OF_ANSWERS = re.compile(r"(?:my|the|your) answers? (?:keep|keeps|get|gets|are|is|was|were)\b", re.IGNORECASE)
+_OF_SPEAKER = re.compile(
+    r"\b(?:i|i'm|im|i've|ive|i'd|i'll|me|my|mine|myself|we|we're|we've|us|our|ours)\b", re.IGNORECASE
+)
 # All that follows on the line is played.
 _PLAYED = re.compile(
     r"(?<!\bI )(?<!he )(?<!ey )\bpretend (?:to be|that|you|i|i'?m|we|this|it)\b|\brole-?play|"
@@ -185,6 +215,8 @@ _IMAGINED_BEFORE = re.compile(r"\b(?:i'd|i would|we'd|we would)\b[^.!?]{0,80}$",
 
 # --- quotations ---
 
+# What was sent along, as chat exports write it: "[shared photo: a red bike]".
+_ATTACHMENT = re.compile(r"\[(?:shared|sent|attached)\b[^\[\]\n]{0,600}\]", re.IGNORECASE)
 _QUOTATION = re.compile(
     '"([^"\n]{1,600})"|\u201c([^\u201d\n]{1,600})\u201d|\u00ab([^\u00bb\n]{1,600})\u00bb'
     "|(?<!\\w)'((?=[A-Z])(?:[^'\n]|(?<=\\w)'(?=\\w)){15,600})'(?!\\w)"
@@ -257,9 +289,11 @@ def find_own_text(text: str) -> OwnText:
     for (at, line), mark in zip(lines, marks, strict=True):
         if not mark:
             foreign += [(at + low, at + high) for low, high in _find_in_line(line)]
-    joined = tuple(_join(sorted(foreign)))
-    size = sum(high - low for low, high in joined)
-    return OwnText(joined, size * 2 > len(text))
+    size = sum(high - low for low, high in _join(sorted(foreign)))
+    for (at, line), mark in zip(lines, marks, strict=True):
+        if not mark:
+            foreign += [(at + low, at + high) for low, high in _find_passing(line)]
+    return OwnText(tuple(_join(sorted(foreign))), size * 2 > len(text))
 
 
 def find_verbatim(text: str) -> list[Stretch]:
@@ -386,11 +420,13 @@ def _find_end_of_paste(lines: Lines, first: int) -> int:
 
 
 def _find_in_line(line: str) -> Iterator[Stretch]:
-    """Yield the foreign stretches of a line: quotations, drafts, and what is played or imagined."""
+    """Yield the foreign stretches of a line: quotations, drafts, attachments, what is played."""
     for found in _QUOTATION.finditer(line):
         words = found[1] or found[2] or found[3] or found[4]
         if len(words.split()) >= _FEWEST_QUOTED_WORDS and _SAYS_SOMETHING.search(words):
             yield found.span()
+    for found in _ATTACHMENT.finditer(line):
+        yield found.span()
     played = _PLAYED.search(line)
     if played is not None:
         yield played.start(), len(line)
@@ -412,7 +448,7 @@ def _find_in_sentence(line: str, sentence: str, at: int) -> Iterator[Stretch]:
     addition = _ADDITION.match(sentence)
     if addition is not None:
         yield at + addition.end(), at + len(sentence)
-    if _IRONY.match(sentence):
+    if _IRONY.match(sentence) or _SPECIFICATION.match(sentence):
         yield at, at + len(sentence)
     for anybody in _ANYBODY.finditer(sentence):
         yield at + anybody.end(), at + len(sentence)
@@ -422,6 +458,18 @@ def _find_in_sentence(line: str, sentence: str, at: int) -> Iterator[Stretch]:
         yield at + spoken.end(), unquote.end() if unquote else len(line)
     for low, high in _find_imagined(sentence):
         yield at + low, at + high
+
+
+def _find_passing(line: str) -> Iterator[Stretch]:
+    """Yield the sentences that only ask, and the instructions that end with the answer: they state nothing."""
+    for found in _SENTENCE.finditer(line):
+        sentence, at = found[0], found.start()
+        asks = _ASKING.match(sentence) is not None and not _OF_SPEAKER.search(sentence)
+        if asks or _OF_ANSWERS.match(sentence):
+            yield at, at + len(sentence)
+        passing = _FOR_NOW.search(sentence)
+        if passing is not None and _REQUEST.match(sentence) and not _OF_SPEAKER.search(sentence, 0, passing.start()):
+            yield at, at + passing.end()
 
 
 def _find_imagined(sentence: str) -> Iterator[Stretch]:

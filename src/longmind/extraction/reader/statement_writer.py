@@ -108,16 +108,17 @@ _WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|mon|tue|wed
 _LONG_PAST = timedelta(days=31)
 _FUTURE = frozenset("deadline appointment plan travel goal".split())
 _PART_END = re.compile(r"[,;:.!?](?=\s|$)|\n|\s(?=(?:and|but|so|because)\s)")
-_LISTED = re.compile(
-    r"(?:.{0,40}\bbut )?(?=(?:loves|likes|hates|enjoys|prefers|speaks|owns|wants|needs|drives|plays)\s\w)"
-)
-_ITEM = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,2}[.)])[ \t]", re.MULTILINE)
-_FEWEST_ITEMS = 2
+_LIKES = r"(?=(?:loves|likes|hates|enjoys|prefers|speaks|owns|wants|needs|drives|plays)\s\w)"
+_LISTED = re.compile(rf"(?:.{{0,40}}\bbut )?{_LIKES}")
+# What is granted before what counts, which may be a figure of speech: "two left feet but loves salsa".
+_CONCEDED = re.compile(rf"(?:^|(?<=^- ))[^\n]{{0,40}}\bbut {_LIKES}", re.MULTILINE)
 _PUNCTUATION = re.compile(r"[,;.!?](?=\s)")
 # "Has been using it and love it": the rewriter lets a verb after a participle be.
 _SECOND_VERB = re.compile(
     r"( (?:has|is) (?:\w+ ){0,2}?\w+ing\b[^.;:!?]{1,80} (?:and|but) )(want|love|need|hate|prefer|hope)\b"
 )
+# "On Tuesday, no wait, on Friday": what was said first is not meant.
+_CORRECTED = re.compile(r"\b(?:no,? wait|wait,? no|sorry,? no|no,? sorry|scratch that|or rather)\b", re.IGNORECASE)
 _STAND_IN = "Xq{}q"
 _MOST_MENTIONS = 4
 """Times that a rewritten sentence may name its speaker; one with more is better told in the speaker's words."""
@@ -150,18 +151,7 @@ class StatementWriter:
 
     def write(self, reading: Reading) -> str:
         """Return the text of one fact."""
-        reading = self._take_item(reading)
         return self._fill_template(reading) or self._rewrite(reading) or self._quote(reading)
-
-    def _take_item(self, reading: Reading) -> Reading:
-        """Return a reading of a list as one of the item that has its value."""
-        words = self.text[reading.begins : reading.ends]
-        if reading.value is None or len(_ITEM.findall(words)) < _FEWEST_ITEMS:
-            return reading
-        low, high = reading.value
-        end = self.text.find("\n", high)
-        begins = self.text.rfind("\n", 0, low) + 1
-        return reading.place_at(max(reading.begins, begins), reading.ends if end < 0 else min(reading.ends, end))
 
     def _fill_template(self, reading: Reading) -> str | None:
         """Return the text of a slot whose value is plain, or None."""
@@ -214,7 +204,7 @@ class StatementWriter:
             return None
         plain, name = grouped
         listed = _LISTED.match(plain)
-        if listed is not None and reading.of_user:
+        if listed is not None and (reading.of_user or self.text[reading.begins] in "-*\u2022"):
             # In a list about oneself: "- loves salsa classes".
             return f"{self.speaker} {plain[listed.end() :]}", name
         if is_rule and (is_imperative(plain) or _tells_assistant(plain)):
@@ -255,10 +245,13 @@ class StatementWriter:
     def _resolve_dates(self, words: str, reading: Reading) -> str:
         """Return words in which each date can be understood without knowing when it was said."""
         spans = []
+        corrected = _CORRECTED.search(words)
         for span in find_dates(words, self.said_at):
             # A year in words is not read: "december twenty twenty six". The days of a schedule come every week.
             named = words[span.start : span.end]
             is_habit = reading.attribute in _RECURRING and _WEEKDAY.fullmatch(named) is not None
+            if corrected is not None and span.end <= corrected.start():
+                continue
             if not is_habit and not _NUMBER_AFTER_DATE.match(words, span.end):
                 spans.append(_put_ahead(span, self.said_at) if reading.attribute in _FUTURE else span)
         return resolve_dates(words, spans)
@@ -299,7 +292,8 @@ class StatementWriter:
 
     def _take_words(self, begins: int, ends: int) -> str:
         """Return the words of a stretch without what only leads to them."""
-        words = " ".join(self.text[begins:ends].split()).replace('"', "'")
+        words = _CONCEDED.sub("\u2026 ", self.text[begins:ends])
+        words = " ".join(words.split()).replace('"', "'")
         return trim_clause(words) or words
 
     def _find_previous(self, begins: int) -> tuple[int, int]:
