@@ -27,7 +27,7 @@ NAMESPACE = "chat"
 STARTED = datetime(2026, 3, 2, 9, tzinfo=UTC)
 """The time of a first conversation that names none, a Monday."""
 FLOORS = {
-    "changes": 0.7,
+    "changes": 0.65,
     "harm": 0.75,
     "nothing": 0.85,
     "people": 0.95,
