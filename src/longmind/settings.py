@@ -71,7 +71,7 @@ class Settings:
     reranker: str = "none"
     """The model that rereads the best hits: `local:minilm-l12`, or `none`. It takes a third of a second or more."""
     extractor: str = "local"
-    """The extractor of facts: `local`, which needs no key, `rules`, which needs no model, `model:vendor:name`, or `none`."""
+    """The extractor of facts: `local`, `rules`, which needs no model at all, `model:vendor:name`, or `none`."""
     summariser: str = "extractive"
     """The summariser: `extractive`, which picks sentences and needs no model, or `model:vendor:name`."""
     rolling_summary_turns: int = 10

@@ -112,8 +112,9 @@ def test_a_user_is_not_replaced_by_an_assistant_that_says_more() -> None:
 @pytest.mark.parametrize(
     ("text", "end"),
     [
-        ("User has a dentist appointment on 12 March 2026.", "2026-03-13T00:00:00.000000Z"),
-        ("User has a dentist appointment on 2026-03-12 at 15:00.", "2026-03-13T00:00:00.000000Z"),
+        ("User stays in Rome until 12 March 2026.", "2026-03-13T00:00:00.000000Z"),
+        ("User has a dentist appointment on 12 March 2026.", None),
+        ("User has a dentist appointment on 2026-03-12 at 15:00.", None),
         ("User's report is due by 12 March 2026.", "2026-03-13T00:00:00.000000Z"),
         ("User has a dentist appointment on 12 March.", None),
         ("User has a dentist appointment on 12 August 2026.", None),
@@ -130,10 +131,10 @@ def test_a_plan_ends_with_the_one_day_that_its_text_names(text: str, end: str | 
     assert (None if found is None else to_micros(to_iso(found))) == (None if end is None else to_micros(end))
 
 
-def test_a_fact_does_not_end_with_a_day_unless_its_slot_is_an_appointment() -> None:
-    atom = make_fact(1, "User's dentist appointment is on 12 March 2026.").atom
+def test_a_fact_does_not_end_with_a_day_unless_its_slot_is_a_deadline() -> None:
+    atom = make_fact(1, "User's report is due by 12 March 2026.").atom
     assert find_end(atom, None, NOW) is None
-    assert find_end(atom, Slot("user", "appointment", "12 march 2026"), NOW) is not None
+    assert find_end(atom, Slot("user", "deadline", "12 march 2026"), NOW) is not None
     # The day is not over everywhere.
     assert find_end(atom, Slot("user", "appointment", "12 march 2026"), to_micros("2026-03-13T06:00:00Z")) is None
 

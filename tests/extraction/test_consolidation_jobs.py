@@ -88,14 +88,15 @@ def test_what_was_known_before_a_merge_is_still_told(
     assert {hit.atom.id for hit in then.hits} == {first, second}
 
 
-def test_a_past_appointment_ends_with_its_day(
+def test_a_past_deadline_ends_with_its_day_and_an_appointment_stays(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, clock: SettableClock
 ) -> None:
-    past, future = tell(
+    past, appointment, future = tell(
         ctx,
         space,
+        "User's report is due by 5 March 2026.",
         "User has a dentist appointment on 5 March 2026.",
-        "User has an exam on 5 June 2026.",
+        "User's exam paper is due by 5 June 2026.",
         kind="INTENTION",
     )
     assert consolidate(engine, ctx, space)["ended"] == []
@@ -103,8 +104,8 @@ def test_a_past_appointment_ends_with_its_day(
     (ended,) = consolidate(engine, ctx, space)["ended"]
     assert (ended["atomId"], get(ctx, past).valid_to, get(ctx, future).valid_to) == (past, ended["validTo"], None)
     assert ended["validTo"].startswith("2026-03-06T00:00:00")
-    hits = ctx.memory.recall_by_topic(space.id, "appointment exam").hits
-    assert [hit.atom.id for hit in hits] == [future]
+    hits = ctx.memory.recall_by_topic(space.id, "report appointment exam").hits
+    assert {hit.atom.id for hit in hits} == {appointment, future}
     assert consolidate(engine, ctx, space)["ended"] == []
 
 
@@ -113,7 +114,7 @@ def test_each_merge_and_closing_is_a_decision_with_a_reason(
 ) -> None:
     tell(ctx, space, "User likes tea.", importance=4)
     (second,) = tell(ctx, space, "User likes tea!")
-    (past,) = tell(ctx, space, "User has an exam on 5 March 2026.", kind="INTENTION")
+    (past,) = tell(ctx, space, "User's report is due by 5 March 2026.", kind="INTENTION")
     clock.advance(7 * 24 * 3600.0)
     consolidate(engine, ctx, space)
     decisions = {each.action: each for each in ctx.memory.list_decisions(space.id)}

@@ -284,7 +284,8 @@ class AsyncWorkingContexts:
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
         include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
-        that repeat other parts of the context, are always left out. Weak facts are marked as perhaps unrelated.
+        that repeat other parts of the context or taught a fact that has changed since, are always left out. Weak facts
+        are marked as perhaps unrelated.
         include_profile: False leaves out the profile of the user, which takes at most 150 tokens (see `get_profile`).
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
@@ -292,9 +293,9 @@ class AsyncWorkingContexts:
         memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
         lines about the query where the policy says so.
 
-        If the budget is short, the oldest turns are dropped first, then the worst quotes, then the worst hits, then the
-        least important always-on atoms, then lines of blocks, then those of the profile; at last the summary is cut.
-        Raises NotFound for an unknown conversation or space."""
+        If the budget is short, weak hits are dropped first, then the oldest turns, then the worst quotes,
+        then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;
+        at last the summary is cut. Raises NotFound for an unknown conversation or space."""
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...

@@ -66,17 +66,17 @@ def make_turns_piece(messages: Sequence[Message]) -> Piece:
 
 
 def make_quote_piece(passage: Passage, message: QuotedMessage) -> Piece:
-    """Return a message of a passage with the day on which it was said, who said it, and whether it may not matter."""
+    """Return a message of a passage with the day on which it was said, and who said it."""
     date, speaker, text = message.said_at[:10], _ROLES[message.role], sanitise(message.text)
     fields = {
-        "line": f"{date}, {speaker}: {text}" + (f" ({_WEAK})" if passage.weak else ""),
+        "line": f"{date}, {speaker}: {text}",
         "conversation": passage.conversation_id,
         "who": speaker,
         "role": message.role,
         "date": date,
         "text": text,
     }
-    return Piece(fields, quoted=message, weak=passage.weak)
+    return Piece(fields, quoted=message)
 
 
 def describe_message(message: Message) -> str:

@@ -18,8 +18,8 @@ from longmind.settings import Settings
 from longmind.store.database import Database
 
 if TYPE_CHECKING:
-    from longmind.providers.local.text_encoder import TextEncoder
     from longmind.extraction.model.extractor import ModelExtractor
+    from longmind.providers.local.text_encoder import TextEncoder
 
 LOCAL = "local"
 RULES = "rules"
@@ -39,8 +39,8 @@ def choose_extractor(
 ) -> ExtractorOf | None:
     """Return a function from a scope to its extractor, or None for no extraction.
 
-    chosen: `local`, `rules`, `none`, `model:<vendor:model>`, or an extractor. A model is set up at once, so that a wrong
-        name or key is reported when the engine is opened; the local reader and the rules are loaded on first use.
+    chosen: `local`, `rules`, `none`, `model:<vendor:model>`, or an extractor. A model is set up at once, so that a
+        wrong name or key is reported when the engine is opened; the local reader and the rules are loaded on first use.
     encoder: the encoder of the local embedder, for the local reader; None if there is none.
 
     The spend cap applies to models by name and to `ModelExtractor`. Raises `InvalidInput` for an unknown name, for an
@@ -75,7 +75,8 @@ def _choose_model_extractor(name: str, settings: Settings, loop: BackgroundLoop)
     """Return the extractor for a name such as `model:openai:gpt-5-mini`."""
     if not name.startswith(_MODEL):
         raise InvalidInput(
-            f"Unknown extractor {name!r}.", hint="Use 'local', 'rules', 'none', or 'model:' with the name of a language model."
+            f"Unknown extractor {name!r}.",
+            hint="Use 'local', 'rules', 'none', or 'model:' with the name of a language model.",
         )
     from longmind.extraction.model.extractor import ModelExtractor
 

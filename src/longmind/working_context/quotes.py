@@ -15,8 +15,6 @@ from longmind.models.recall import Passage, QuotedMessage
 from longmind.working_context.turns import Turn
 
 _MOST_SPARE = 40
-_LEAST_SCORE = 0.03
-"""The probability below which a weak passage is left out: most likely it has nothing to do with the question."""
 _DENIALS = frozenset(("no", "not"))
 """Words that are too common to tell what a text is about, and turn around what it says."""
 _SENTENCE_BREAK = re.compile("\n|(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f])")
@@ -39,7 +37,7 @@ def make_quotes_section(
     adds nothing if one of these texts, or another quote, has all of its words.
     """
     shown = {message.id for turn in turns for message in turn}
-    relevant = [passage for passage in passages if not passage.weak or passage.score >= _LEAST_SCORE]
+    relevant = [passage for passage in passages if not passage.weak]
     candidates = [(each, message) for each in relevant for message in each.messages if message.id not in shown]
     if not candidates:
         return Section("quotes", "quotes")

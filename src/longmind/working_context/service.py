@@ -29,7 +29,7 @@ from longmind.models.working_context import ContextSection, LeftOut, WorkingCont
 from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
-from longmind.store.tables import conversations, grants, spaces, summaries
+from longmind.store.tables import atoms, conversations, grants, spaces, summaries
 from longmind.validation.identifiers import validate_id
 from longmind.validation.parameter_limits import (
     QUERY,
@@ -122,7 +122,8 @@ class WorkingContexts:
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
         include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
-        that repeat other parts of the context, are always left out. Weak facts are marked as perhaps unrelated.
+        that repeat other parts of the context or taught a fact that has changed since, are always left out. Weak facts
+        are marked as perhaps unrelated.
         include_profile: False leaves out the profile of the user, which takes at most 150 tokens (see `get_profile`).
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
@@ -130,9 +131,9 @@ class WorkingContexts:
         memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
         lines about the query where the policy says so.
 
-        If the budget is short, the oldest turns are dropped first, then the worst quotes, then the worst hits, then the
-        least important always-on atoms, then lines of blocks, then those of the profile; at last the summary is cut.
-        Raises NotFound for an unknown conversation or space.
+        If the budget is short, weak hits are dropped first, then the oldest turns, then the worst quotes,
+        then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;
+        at last the summary is cut. Raises NotFound for an unknown conversation or space.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         wanted_turns = RECENT_TURNS.check("recent_turns", recent_turns)
@@ -191,8 +192,9 @@ class WorkingContexts:
             Section("recalled", "memory", _drop_repeated(recalled, stated_before, remembered.pieces)),
         ]
         said = _list_said(template.select_visible(sections))
+        current = self._drop_outdated(owner, space_id, found.passages, now if known is None else known)
         sections += [
-            make_quotes_section(found.passages, query or "", state.turns, said, wanted_hits),
+            make_quotes_section(current, query or "", state.turns, said, wanted_hits),
             _make_turns_section(state.turns),
         ]
         fitted = assemble(sections, template, budget, self._count)
@@ -205,6 +207,16 @@ class WorkingContexts:
             return {}
         filters = Filters(now=now, category_names=names, known_at=known_at, begun=True)
         return self._find_retriever().list_by_importance(owner, space_id, filters, ALWAYS_ON_LIMIT)
+
+    def _drop_outdated(self, owner: Scope, space_id: str, passages: Sequence[Passage], at: Micros) -> list[Passage]:
+        """Return passages without the messages of which a fact has changed since: the prompt is about what holds."""
+        if not passages:
+            return []
+        conversation_ids = sorted({passage.conversation_id for passage in passages})
+        outdated = self._database.read(owner, atoms.find_outdated_messages, space_id, conversation_ids, at)
+        if not outdated:
+            return list(passages)
+        return [passage for passage in passages if outdated.isdisjoint(each.id for each in passage.messages)]
 
     def _find_profile_facts(
         self,

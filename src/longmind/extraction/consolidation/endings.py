@@ -1,4 +1,7 @@
-"""Ends of plans: an appointment or a deadline is over when the day that its text names is over."""
+"""Ends of plans: a deadline, or what lasts until a day, is over when the day that its text names is over.
+
+An appointment stays: it is the record of when something took place.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from longmind.models.atom import Atom
 DATED_SLOTS = frozenset(("appointment", "deadline", "travel"))
 """Attributes whose facts are about one day, whatever their kind."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_WITHIN = frozenset(("on", "before", "until"))
+_WITHIN = frozenset(("before", "until"))
 """Relations to a day after which nothing is left of a plan."""
 _EVERYWHERE: Micros = 12 * 3600 * 1_000_000
 """The time after which a day that is over in UTC is over everywhere."""

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from longmind.extraction.reader.reading import Reading
 
@@ -21,7 +22,7 @@ _CLAUSE_END = re.compile(
 )
 MOST_WORDS = 18
 """Words of a sentence that stays whole."""
-_FEWEST_WORDS, _SHORT_MESSAGE = 3, 8
+_FEWEST_WORDS, _FEWEST_ALONE, _SHORT_MESSAGE = 3, 6, 8
 _NEAR_WORDS = 4
 """Words by which a stretch is widened to a clause; a boundary that is farther away is not its own."""
 _ABBREVIATION = re.compile(
@@ -56,6 +57,16 @@ class Clauses:
             high -= 1
         return low, high
 
+    def split(self, reading: Reading) -> list[Reading]:
+        """Return a reading in parts of one sentence each; scraps at its ends are left out."""
+        inner = [bound for bound in self._sentences if reading.begins < bound < reading.ends]
+        if not inner:
+            return [reading]
+        bounds = [reading.begins, *inner, reading.ends]
+        parts = [reading.place_at(low, high) for low, high in pairwise(bounds)]
+        long = [part for part in parts if self._count_words(part.begins, part.ends) >= _FEWEST_ALONE]
+        return long or [max(parts, key=lambda part: part.ends - part.begins)]
+
     def _find(self, bounds: list[int], start: int, end: int) -> tuple[int, int]:
         first = bounds[max(0, bisect_right(bounds, start) - 1)]
         return first, bounds[min(len(bounds) - 1, bisect_left(bounds, end))]
@@ -65,20 +76,23 @@ class Clauses:
 
 
 def join_readings(readings: Sequence[Reading], text: str) -> list[Reading]:
-    """Return the readings widened to sentences or clauses; of those that share most of one, they become one."""
+    """Return the readings widened to sentences or clauses; those that share most of one become one."""
     clauses = Clauses(text)
     kept: list[Reading] = []
-    for reading in readings:
-        start, end = clauses.widen(reading.begins, reading.ends)
-        wide = reading.place_at(start, end)
+    for reading in (part for each in readings for part in clauses.split(each)):
+        wide = reading.place_at(*clauses.widen(reading.begins, reading.ends))
         if kept and _overlap(kept[-1], wide):
-            best = max(kept[-1], wide, key=lambda each: (each.importance, each.confidence))
-            change = next((each.change for each in (best, kept[-1], wide) if each.change != "none"), best.change)
-            begins, ends = min(kept[-1].begins, start), max(kept[-1].ends, end)
-            kept[-1] = replace(best.place_at(begins, ends), change=change)
+            kept[-1] = _join(kept[-1], wide)
         else:
             kept.append(wide)
     return [each for each in kept if _says_enough(each, text)]
+
+
+def _join(one: Reading, other: Reading) -> Reading:
+    """Return the more important of two readings with the bounds of both, and the change that either makes."""
+    best = max(one, other, key=lambda each: (each.importance, each.confidence))
+    change = next((each.change for each in (best, one, other) if each.change != "none"), best.change)
+    return replace(best.place_at(min(one.begins, other.begins), max(one.ends, other.ends)), change=change)
 
 
 def _says_enough(reading: Reading, text: str) -> bool:

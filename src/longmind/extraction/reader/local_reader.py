@@ -10,6 +10,7 @@ decide alone, more cautiously.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -43,6 +44,17 @@ _LEAST_IMPORTANCE = 3
 _MOST_PER_PIECE = 12
 _DATES_OF_TRUTH = frozenset(("on", "since", "duration"))
 _CERTAINTY_OF_HEDGED = 0.6
+
+# What somebody wants of the assistant now, not of their life: "I'm looking for tips", but not "looking for a job".
+_REQUEST = re.compile(
+    r"(?:(?:and|so|but|now|also|well|ok|hi|hey|hello|thanks)[,.!]? )*(?:i(?:'m| am|m) (?:(?:just|also|currently|now|"
+    r"still|actually) )*(?:looking for (?!an? (?:new |bigger |smaller )?(?:job|flat|apartment|house|home|room|place))|"
+    r"trying to (?:find|figure out|decide)|wondering|curious (?:about|if|whether)|interested in (?:learning|knowing|"
+    r"hearing))|i (?:was|am) wondering|i(?:'d| would) (?:like|love) (?:to (?:know|hear|learn more)|some|any|your)|"
+    r"i need (?:some |your |a bit of )?(?:help|advice|tips|suggestions|ideas)|(?:can|could|would|will|do|did|have) "
+    r"you\b|(?:what|how|which|why|where|when|who)\b.*\?$|(?:tell|give|show|help) me\b)",
+    re.IGNORECASE,
+)
 
 
 class LocalReader:
@@ -121,7 +133,7 @@ class _Conversation:
         drafts = []
         told: set[str] = set()
         for reading in join_readings(self._find_readings(text, before, own), text):
-            if not _is_worth_it(reading, own, text):
+            if not _is_worth_it(reading, own, message):
                 continue
             fact = writer.write(reading)
             if fact in told:
@@ -147,15 +159,19 @@ class _Conversation:
         return EncodedPiece(np.asarray(encoded.states, np.float32), encoded.offsets)
 
 
-def _is_worth_it(reading: Reading, own: OwnText, text: str) -> bool:
+def _is_worth_it(reading: Reading, own: OwnText, message: SpokenMessage) -> bool:
+    """Return whether a reading becomes a fact."""
+    text = message.text
     if reading.confidence < LEAST_CONFIDENCE or reading.importance < _LEAST_IMPORTANCE:
         return False
     if not any(each.isalnum() for each in text[reading.begins : reading.ends]):
         return False
     if own.is_foreign(reading.begins, reading.ends):
         return False
-    # Of a message that is mostly pasted, nothing becomes a rule.
-    return not (own.pasted and reading.kind in BEHAVIORAL_KINDS)
+    if _REQUEST.match(text, reading.begins, reading.ends):
+        return False
+    # Of a message that is mostly pasted, nothing becomes a rule; and what people ask of each other is none.
+    return not (own.pasted and reading.kind in BEHAVIORAL_KINDS) and not (message.is_named and reading.kind == "RULE")
 
 
 def _to_candidate(draft: _Draft, merger: NameMerger, context: tuple[str, ...]) -> Candidate:

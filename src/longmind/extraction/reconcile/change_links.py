@@ -20,7 +20,7 @@ from longmind.models.atom import Atom
 if TYPE_CHECKING:
     from longmind.extraction.reconcile.decisions import KnownAtom
 
-LEAST = 0.6
+LEAST = 0.7
 """The probability from which a link is believed."""
 _SAME_ATTRIBUTE, _SAME_CATEGORY, _SHARED_WORD, _SHARED_WORDS, _OTHER_SUBJECT, _RECENT = (
     1.46,

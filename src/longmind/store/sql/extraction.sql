@@ -95,6 +95,12 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND source_conversation_id =
   AND extraction_version IS NOT NULL
 ORDER BY position;
 
+-- The messages of a conversation from which facts were learned that had ended or been replaced at an instant.
+-- name: messages_of_ended_facts
+SELECT source_message_ids FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND source_conversation_id = :conversation_id
+  AND extraction_version IS NOT NULL AND superseded_at <= :at;
+
 -- Atoms that hold and that a conversation may have added or confirmed: those made from it, and all that were changed since
 -- it began. The caller checks which of its messages an atom rests on.
 -- name: atoms_learned_or_confirmed

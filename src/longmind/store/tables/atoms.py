@@ -7,7 +7,7 @@ until the transaction ends, so that positions and revisions of one space are tak
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from longmind.clock import Micros, to_iso, to_micros
@@ -138,6 +138,20 @@ def list_extracted_from(run: Transaction, space_id: str, conversation_id: str) -
     """Return the atoms that extraction made of a conversation, of any status and version."""
     rows = run.all("atoms_extracted_from", space_id=space_id, conversation_id=conversation_id)
     return [(to_atom(row)[1], to_slot(row)) for row in rows]
+
+
+def find_outdated_messages(
+    run: Transaction, space_id: str, conversation_ids: Iterable[str], at: Micros
+) -> frozenset[str]:
+    """Return the messages of conversations that taught a fact which had ended or been replaced at an instant."""
+    return frozenset(
+        message_id
+        for conversation_id in conversation_ids
+        for (message_ids,) in run.all(
+            "messages_of_ended_facts", space_id=space_id, conversation_id=conversation_id, at=at
+        )
+        for message_id in json.loads(message_ids)
+    )
 
 
 def list_learned_or_confirmed(
