@@ -44,7 +44,7 @@ class Example:
 def encode_piece(encoder: TextEncoder, text: str) -> EncodedPiece:
     """Return a piece as the reader sees it when it runs."""
     encoded = encoder.encode(text)
-    return EncodedPiece(encoded.states, encoded.offsets)
+    return EncodedPiece(encoded.states, encoded.offsets, text)
 
 
 def make_examples(encoder: TextEncoder, messages: Sequence[LabelledMessage]) -> list[Example]:

@@ -23,6 +23,11 @@ _CLAUSE_END = re.compile(
 MOST_WORDS = 18
 """Words of a sentence that stays whole."""
 _FEWEST_WORDS, _FEWEST_ALONE, _SHORT_MESSAGE = 3, 6, 8
+# Where a sentence goes on with a statement of its own: "I live in Graz and I work at the museum".
+_NEXT_STATEMENT = re.compile(
+    r",?\s+(?:(?:and|but|so|also|plus)\s+)+(?=(?:i|i'm|i've|im|my|we|we're|our)\b)|,\s+(?=(?:i|i'm|im|my|we)\b)",
+    re.IGNORECASE,
+)
 _NEAR_WORDS = 4
 """Words by which a stretch is widened to a clause; a boundary that is farther away is not its own."""
 _ABBREVIATION = re.compile(
@@ -40,6 +45,7 @@ class Clauses:
             for found in _SENTENCE_END.finditer(text)
             if not _ABBREVIATION.search(text, max(0, found.end() - 6), found.end())
         ]
+        sentences += [found.end() for found in _NEXT_STATEMENT.finditer(text)]
         clauses = [found.end() for found in _CLAUSE_END.finditer(text)]
         self._sentences = sorted({0, *sentences, len(text)})
         self._bounds = sorted({*self._sentences, *clauses})
@@ -53,6 +59,8 @@ class Clauses:
             high = last if self._count_words(end, last) <= _NEAR_WORDS else end
         while low < high and self._text[low].isspace():
             low += 1
+        joint = _NEXT_STATEMENT.search(self._text, max(low, high - 12), high + 4)
+        high = joint.start() if joint is not None and joint.end() == high else high
         while high > low and (self._text[high - 1].isspace() or self._text[high - 1] in ",(-\u2013\u2014:"):
             high -= 1
         return low, high
@@ -98,7 +106,8 @@ def _join(one: Reading, other: Reading) -> Reading:
 def _says_enough(reading: Reading, text: str) -> bool:
     """Return whether a reading is more than a scrap: two words, or all that its message says."""
     words = text[reading.begins : reading.ends].split()
-    return len(words) >= _FEWEST_WORDS or len(text.split()) <= _SHORT_MESSAGE
+    fewest = _FEWEST_WORDS if reading.value is None else _FEWEST_WORDS - 1
+    return len(words) >= fewest or len(text.split()) <= _SHORT_MESSAGE
 
 
 def _overlap(one: Reading, other: Reading) -> bool:

@@ -156,7 +156,7 @@ class _Conversation:
 
     def _encode(self, text: str) -> EncodedPiece:
         encoded = self._encoder.encode(text)
-        return EncodedPiece(np.asarray(encoded.states, np.float32), encoded.offsets)
+        return EncodedPiece(np.asarray(encoded.states, np.float32), encoded.offsets, text)
 
 
 def _is_worth_it(reading: Reading, own: OwnText, message: SpokenMessage) -> bool:

@@ -42,6 +42,7 @@ class EncodedPiece:
     """The states of its tokens, with the marks at the beginning and the end; layers stand side by side."""
     offsets: Sequence[tuple[int, int]]
     """The characters of each token; nothing for the marks."""
+    text: str
 
 
 class ReaderNetwork:
@@ -58,7 +59,7 @@ class ReaderNetwork:
         values = _softmax(self._apply("value", hidden))
         return [
             self._describe(piece, hidden, tags, values, start, end)
-            for start, end in find_stretches(tags, piece.offsets)
+            for start, end in find_stretches(tags, piece.offsets, piece.text)
         ]
 
     def _run(self, states: Floats, before: EncodedPiece | None) -> Floats:
@@ -162,18 +163,21 @@ def pack_weights(weights: dict[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def find_stretches(tags: Floats, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def find_stretches(tags: Floats, offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
     """Return the stretches of tokens that state something: the likeliest sequence of tags, word by word.
 
-    A word of several tokens, such as an address, has one tag. Beginning a stretch has a price, so that one statement
+    A word of several tokens, such as an address, has one tag, in which punctuation has no say. Beginning a stretch has a price, so that one statement
     is not taken for several.
     """
     words = _join_words(offsets)
     if not words:
         return []
     log = np.log(np.maximum(tags, np.float32(1e-6)))
-    scores = np.array([log[start:end].mean(0) for start, end in words])
-    scores[:, _BEGIN] = [max(log[start, _BEGIN], log[start, _IN] - _PRICE_OF_BEGINNING) for start, _ in words]
+    spoken = [
+        [place for place in range(*word) if text[offsets[place][0]].isalnum()] or [word[0]] for word in words
+    ]
+    scores = np.array([log[places].mean(0) for places in spoken])
+    scores[:, _BEGIN] = [max(log[at[0], _BEGIN], log[at[0], _IN] - _PRICE_OF_BEGINNING) for at in spoken]
     best = _find_best_tags(scores)
     stretches: list[tuple[int, int]] = []
     for (start, end), tag in zip(words, best, strict=True):

@@ -39,6 +39,8 @@ from longmind.language.chat_text import remove_emoji
 from longmind.language.dates import DateSpan, find_dates, resolve_dates
 
 _FEWEST_WORDS = 3
+# A sentence of two words: "I'm vegetarian".
+_I_AM = re.compile(r"I'?m \w", re.IGNORECASE)
 _MOST_WORDS = 32
 _FEWEST_QUOTED_WORDS = 5
 _MOST_QUOTED_WORDS = 28
@@ -343,7 +345,7 @@ def _restore_subject(clause: str, reading: Reading) -> str:
 def _has_fitting_length(clause: str) -> bool:
     return (
         len(clause) <= _FAR
-        and _FEWEST_WORDS <= len(clause.split()) <= _MOST_WORDS
+        and _FEWEST_WORDS - (_I_AM.match(clause) is not None) <= len(clause.split()) <= _MOST_WORDS
         and not clause.endswith("?")
         and not is_cut_off(clause)
     )
