@@ -45,6 +45,9 @@ ATOM = {
     "confidence": 0.9,
 }
 
+_DECISION = "dec_0190a1b2c3d4e5f60718293a4b5c6d7e"
+"""The decision of the examples. Only extraction makes one, which takes time, so it is made only for who names it."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -109,6 +112,7 @@ class World:
         block = context.blocks.update("core", "Ada speaks German.", expected_updated_at=None)
         block = context.blocks.update("core", "Ada speaks Dutch.", expected_updated_at=block.updated_at)
         entry = context.tools.memory_store(type="fact", content="Ada drinks coffee black.")
+        self._space_id = space.id
         self._ids: dict[str, str] = {
             "mem-0c7b8f5e-3f1a-4c56-9f51-2f0f4c3a9d11": entry.id,
             "conv_0190a1b2c3d4e5f60718293a4b5c6d7e": self.conversation.id,
@@ -137,6 +141,8 @@ class World:
         """Return the call of an operation with the arguments of its example."""
         example = EXAMPLES[route.operation.path]
         text = json.dumps([example.get(part, {}) for part in ("path", "query", "body")])
+        if _DECISION in text:
+            self._ids[_DECISION] = self._decide()
         path, query, body = json.loads(re.sub("|".join(self._ids), lambda match: self._ids[match[0]], text))
         arguments = ArgumentReader(route).read(
             path, urlencode(query, doseq=True).encode(), json.dumps(body).encode() if body else b""
@@ -148,6 +154,11 @@ class World:
             given = given["arguments"]
         method = getattr(getattr(self.context, route.operation.service), route.operation.name)
         return partial(method, **given | self._overrides.get(route.operation.path, {}))
+
+    def _decide(self) -> str:
+        """Let extraction learn from the conversation, and return the id of what it decided last."""
+        self.close_conversation_and_work()
+        return self.context.memory.list_decisions(self._space_id)[0].id
 
     def close_conversation_and_work(self) -> None:
         self.context.conversations.close_conversation(self.conversation.id)
