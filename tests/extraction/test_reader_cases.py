@@ -30,11 +30,11 @@ FLOORS = {
     "changes": 0.65,
     "harm": 0.75,
     "nothing": 0.85,
-    "people": 0.95,
+    "people": 0.9,
     "projects": 0.85,
     "questions_and_answers": 0.75,
     "rules": 0.8,
-    "slots": 0.9,
+    "slots": 0.85,
 }
 """The share of the cases of each theme that has to pass: what was reached, rounded down to a twentieth."""
 

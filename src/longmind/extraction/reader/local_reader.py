@@ -23,6 +23,7 @@ from longmind.extraction.candidate import Candidate, Extracted, Extractor, Preci
 from longmind.extraction.reader.clauses import join_readings
 from longmind.extraction.reader.foreign_text import OwnText, find_own_text
 from longmind.extraction.reader.network import EncodedPiece, load_network
+from longmind.extraction.reader.plain_facts import says_enough
 from longmind.extraction.reader.reading import Reading
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.name_merger import NameMerger
@@ -44,6 +45,19 @@ _LEAST_IMPORTANCE = 3
 _MOST_PER_PIECE = 12
 _DATES_OF_TRUTH = frozenset(("on", "since", "duration"))
 _CERTAINTY_OF_HEDGED = 0.6
+_CERTAIN = {
+    "name": "name",
+    "home": "home",
+    "workplace": "employer",
+    "role": "job",
+    "email": "email",
+    "phone": "phone number",
+    "age": "age",
+    "relationship_status": "relationship status",
+    "address": "address",
+    "pronouns": "pronouns",
+}
+"""Attributes of which a person has one value at a time, each with the name under which the rules find it in a text."""
 
 # What somebody wants of the assistant now, not of their life: "I'm looking for tips", but not "looking for a job".
 _REQUEST = re.compile(
@@ -128,7 +142,7 @@ class _Conversation:
         text = message.text
         own = find_own_text(text)
         writer = StatementWriter(
-            text, message.speaker, message.addressee, message.source.said_at, before, self._pronouns
+            text, message.speaker, message.addressee, message.source.said_at, before, self._pronouns, own
         )
         drafts = []
         told: set[str] = set()
@@ -136,7 +150,7 @@ class _Conversation:
             if not _is_worth_it(reading, own, message):
                 continue
             fact = writer.write(reading)
-            if fact in told:
+            if fact in told or not says_enough(fact, reading, text):
                 continue
             told.add(fact)
             names = tuple(find_names(fact, self._people))
@@ -207,6 +221,9 @@ def _find_slot(draft: _Draft) -> Slot | None:
     if subject is None:
         return None
     value = draft.message.text[slice(*reading.value)] if reading.value is not None else draft.text
+    is_certain = reading.sure and reading.value is not None and reading.kind in ("FACT", "PREFERENCE")
+    if is_certain and not reading.unsure and not reading.negated and reading.attribute in _CERTAIN:
+        return Slot(subject, _CERTAIN[reading.attribute], value)
     return Slot(subject, f"{ABOUT}{reading.attribute}", value)
 
 

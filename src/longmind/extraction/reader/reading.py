@@ -29,6 +29,8 @@ class Reading:
     negated: bool = False
     unsure: bool = False
     """True if the speaker hedges: "I might", "probably"."""
+    sure: bool = False
+    """True if attribute and subject are so likely that another value may end the fact without a word about a change."""
     change: Change = "none"
     """Whether it replaces, corrects or ends what was said before."""
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from longmind.extraction.candidate import Candidate, Slot
+from longmind.extraction.slot_types import ABOUT
 from longmind.language.words import STOP_WORDS, stem_of, words_of
 from longmind.models.atom import Atom
 
@@ -30,6 +31,12 @@ _SAME_ATTRIBUTE, _SAME_CATEGORY, _SHARED_WORD, _SHARED_WORDS, _OTHER_SUBJECT, _R
     -0.95,
     -2.31,
 )
+_SURE = 0.9
+"""The probability where one known fact is about the same attribute, of which a person has one value at a time."""
+_ONE_AT_A_TIME = frozenset(
+    "name pronouns home hometown workplace role email phone address website relationship_status".split()
+)
+"""Others, such as a schedule or a measurement, have one value of each thing, and the thing is often not named."""
 _START, _SAYS_CHANGE = -3.86, 1.77
 _COMMON = frozenset(
     (
@@ -53,12 +60,22 @@ def find_changed(candidate: Candidate, known: Sequence[KnownAtom]) -> tuple[Know
     """
     if candidate.change == "none" or not known:
         return None
+    sharing = [each for each in known if _shares_attribute(candidate.slot, each.slot)]
+    if candidate.change != "ends" and len(sharing) == 1:
+        return sharing[0], _SURE
     scores = [_score(candidate, each.atom, each.slot, place / len(known)) for place, each in enumerate(known)]
     highest = max(0.0, *scores)
     total = math.exp(-highest) + sum(math.exp(score - highest) for score in scores)
     best = max(range(len(known)), key=lambda place: scores[place])
     probability = math.exp(scores[best] - highest) / total
     return (known[best], probability) if probability >= LEAST else None
+
+
+def _shares_attribute(new: Slot | None, old: Slot | None) -> bool:
+    """Return whether two facts are about an attribute of which a person has one value at a time."""
+    if new is None or old is None or new.subject != old.subject or new.value == old.value:
+        return False
+    return find_topic(new) == find_topic(old) and find_topic(new) in _ONE_AT_A_TIME
 
 
 def _score(candidate: Candidate, atom: Atom, slot: Slot | None, recent: float) -> float:
@@ -68,9 +85,31 @@ def _score(candidate: Candidate, atom: Atom, slot: Slot | None, recent: float) -
     score += _SAME_CATEGORY * (candidate.category_name == atom.category.name)
     score += _SHARED_WORD * (shared > 0) + _SHARED_WORDS * shared / math.sqrt(max(1, len(new)) * max(1, len(old)))
     if candidate.slot is not None and slot is not None:
-        score += _SAME_ATTRIBUTE * (candidate.slot.attribute == slot.attribute)
+        score += _SAME_ATTRIBUTE * (find_topic(candidate.slot) == find_topic(slot))
         score += _OTHER_SUBJECT * (candidate.slot.subject != slot.subject)
     return score
+
+
+def find_topic(slot: Slot) -> str:
+    """Return the attribute of the table that a slot is about, whoever found it; rules have names of their own."""
+    attribute = slot.attribute.removeprefix(ABOUT)
+    if attribute.startswith(("time of ", "place of ")):
+        return "schedule"
+    return "favourite" if attribute.startswith("favo") else _SAME_TOPICS.get(attribute, attribute)
+
+
+_SAME_TOPICS = {
+    "employer": "workplace",
+    "job": "role",
+    "car": "vehicle",
+    "phone number": "phone",
+    "relationship status": "relationship_status",
+    "manager": "colleague",
+    "boss": "colleague",
+    "weight": "measurement",
+    "appointment": "schedule",
+    "deadline": "schedule",
+}
 
 
 @lru_cache(maxsize=8192)
