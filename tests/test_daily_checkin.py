@@ -12,7 +12,11 @@ import pytest
 from tests.vendor.server import Vendor
 
 SCRIPT = Path(__file__).parent.parent / "examples" / "daily_checkin.py"
-LEARNED = ("User prefers meetings on Tuesday mornings.", "User's goal is to run the Oslo marathon.", "User's name is Ada.")
+LEARNED = (
+    "User prefers meetings on Tuesday mornings.",
+    "User's goal is to run the Oslo marathon.",
+    "User's name is Ada.",
+)
 
 
 def check_in(*arguments: str) -> str:
