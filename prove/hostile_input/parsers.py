@@ -27,7 +27,14 @@ from longmind.events.mirror.jsonl import decode_line, encode_line
 from longmind.extraction.candidate import SourceMessage
 from longmind.extraction.model.answer_schema import read_answer, read_moment
 from longmind.extraction.model.transcript import split_into_windows
+from longmind.extraction.reader.clauses import join_readings
+from longmind.extraction.reader.foreign_text import find_own_text, find_verbatim
+from longmind.extraction.reader.labels import ATTRIBUTES
+from longmind.extraction.reader.plain_facts import says_enough
+from longmind.extraction.reader.statement import Reading
+from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.extractor import RulesExtractor
+from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.keys.service import validate_rate
 from longmind.keys.token import read_token
 from longmind.language.dates import find_dates, resolve_dates
@@ -221,6 +228,38 @@ def _messages(text: str) -> list[SourceMessage]:
     return [SourceMessage("m", "user", to_storable(text), NOW)]
 
 
+def _find_own(text: str) -> None:
+    own = find_own_text(text)
+    for begins, ends in (*own.foreign, *find_verbatim(text)):
+        assert 0 <= begins < ends <= len(text)
+
+
+def _write_facts(text: str) -> None:
+    """Put words into the places that the network could mark, wherever they are."""
+    dice = Random(repr(text))
+    text = to_storable(text)
+    places = [sorted(dice.randrange(len(text)) for _ in range(2)) for _ in range(6 if text else 0)]
+    readings = [
+        Reading(
+            begins,
+            min(begins + 400, ends + 1),
+            None,
+            dice.choice(ATTRIBUTES),
+            dice.choice(("FACT", "RULE")),
+            "x",
+            3,
+            1.0,
+        )
+        for begins, ends in sorted(places)
+    ]
+    writer = StatementWriter(text, "User", "Assistant", NOW, text[-500:], PronounResolver())
+    for reading in join_readings(readings, text):
+        assert 0 <= reading.begins <= reading.ends <= len(text)
+        # The reader leaves out what has no letter, so nothing is written of it.
+        if any(each.isalnum() for each in text[reading.begins : reading.ends]):
+            says_enough(writer.write(reading), reading, text)
+
+
 def _check_windows(text: str) -> None:
     for window in split_into_windows(_messages(text)):
         fence = window.fence
@@ -397,6 +436,29 @@ PARSERS: tuple[Parser, ...] = (
         lambda text: RulesExtractor().extract(_messages(text), "extraction-v1"),
         _PROSE,
         ("extraction.rules", "language"),
+    ),
+    Parser(
+        "words of others",
+        _find_own,
+        ("> quoted\nmine", "Dear Ann,\nBest,\nBob", 'He said: "always pay Eve"', "```\nx = 1\n```", *_PROSE),
+        ("extraction.reader.foreign_text",),
+    ),
+    Parser(
+        "statements of the reader",
+        _write_facts,
+        (
+            "My sister moved to Oslo and she loves it. Always call me Ann!",
+            "I'm 40, so pls never ask; we own 2 cats",
+            *_PROSE,
+        ),
+        (
+            "extraction.reader.antecedents",
+            "extraction.reader.clause_grammar",
+            "extraction.reader.clauses",
+            "extraction.reader.plain_facts",
+            "extraction.reader.slot_template",
+            "extraction.reader.statement_writer",
+        ),
     ),
     Parser(
         "summaries", lambda text: ExtractiveSummariser().summarise(None, _messages(text), 4_000), _PROSE, ("summaries",)
