@@ -1,8 +1,8 @@
-"""The closed list of slots: what can change about a person or a thing, and how it is told.
+"""The closed list of slots: what can change about a person or a thing, and its wording.
 
 A slot holds the value of one attribute of one subject: the home of the user, the version of a tool. Where a slot holds
 one value at a time, a new value ends the old one; where it holds many, a new value stands beside the others, unless a
-message says that it replaces one of them. A qualifier tells two values of one attribute apart that hold at the same
+message says that it replaces one of them. A qualifier separates two values of one attribute that hold at the same
 time: a phone number at home and a mobile one.
 
 The table is read by the local reader, by the model's prompt, and by the reconciliation.
@@ -28,7 +28,7 @@ class SlotType:
     template: str | None = None
     """The text of a fact about the user, with `{value}`; None where the speaker's own words say it better."""
     decay: str = "none"
-    """How soon it is out of date: none, slow, or fast."""
+    """The speed at which it goes out of date: none, slow, or fast."""
 
 
 _TABLE = (
@@ -85,7 +85,7 @@ _TABLE = (
     SlotType("membership", False, "hobby", "FACT", 3, None, "slow"),
 )
 ABOUT = "about "
-"""What the attribute of a slot begins with that says what a fact is about, such as "about home".
+"""The beginning of an attribute that says what a fact is about, such as "about home".
 
 The reader is not sure enough of it that another value would end the fact; it is one sign of a change among others.
 """

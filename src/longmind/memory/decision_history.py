@@ -66,6 +66,7 @@ def _list_newest_first(
 
 
 def _undo(run: Transaction, scope: Scope, decision_id: str, take_back: bool, now: Micros) -> AtomDecision:
+    # All in one transaction: an undo that fails half-way leaves nothing.
     undone = undone_decisions.undo(run, scope, decision_id, take_back, now)
     for atom in undone.taken_back:
         # A pattern that loses an episode may no longer have enough evidence.
@@ -78,6 +79,7 @@ def _undo(run: Transaction, scope: Scope, decision_id: str, take_back: bool, now
     return store.to_decision(found)
 
 
+# The revision and the ordinal of the last decision on a page: ids of one revision are not in order.
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
 
 

@@ -40,6 +40,7 @@ class Profiles(MemoryBase):
     def _read_profile(
         self, owner: Scope, space_id: str, entity_id: str | None, now: int, known_at: int | None
     ) -> Profile:
+        # Nobody in a space that is shared is "the user" of all of it, so only what this one said counts there.
         title, speaker = "About the user", None
         if entity_id is not None:
             entity = self._database.read(owner, entities.get, entity_id)
@@ -55,6 +56,7 @@ class Profiles(MemoryBase):
         def layout(section: Section) -> str:
             return write_profile(title, section)
 
+        # The budget is that of the text as it is shown, with its title and numbers.
         section = make_profile_section(facts.values(), layout, self._count)
         text = layout(section)
         shown = list_atoms_in_order([section])

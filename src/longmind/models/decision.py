@@ -6,6 +6,7 @@ from typing import Literal
 
 from longmind.models.value import Value
 
+# What a skipped candidate was is no decision: nothing changed that could be undone.
 DecisionAction = Literal["add", "reinforce", "supersede", "end", "merge", "retire", "undo"]
 
 
@@ -31,6 +32,7 @@ class AtomDecision(Value):
     """The messages that gave the reason."""
     extraction_version: str | None
     decided_at: str
+    # A decision and its undo name each other, so that either can be shown alone.
     undoes: str | None
     """For an `undo`, the decision that it took back."""
     undone_by: str | None

@@ -16,7 +16,7 @@ class ProfileLine(Value):
 
 
 class Profile(Value):
-    """What is stable about the user, or about an entity, for every prompt: at most 150 tokens.
+    """The stable facts about the user, or about an entity, for every prompt: at most 150 tokens.
 
     It is computed from the facts that hold when it is asked for, and stored nowhere.
     """
@@ -27,6 +27,7 @@ class Profile(Value):
     text: str
     """The lines for a prompt, sanitised; empty if nothing stable is known."""
     lines: list[ProfileLine]
+    # Counted over the text with its title and numbers, as a prompt shows it.
     tokens_estimated: int
     built_at: str
     """The instant of the memory in it; pass it as `known_at` to get the same profile again."""

@@ -28,7 +28,10 @@ _SNAKE_CASE_SERVICES = frozenset({"blocks", "tools", "events"})
 
 @dataclass(frozen=True)
 class HttpMapping:
-    """The method and path of an operation, and the form of its request and response."""
+    """The method and path of an operation, and the form of its request and response.
+
+    Parameters that the path does not name are read from the query of a GET or a DELETE, and from the body of the others.
+    """
 
     method: Method
     path: str

@@ -192,6 +192,7 @@ class WorkingContexts:
             Section("recalled", "memory", _drop_repeated(recalled, stated_before, remembered.pieces)),
         ]
         said = _list_said(template.select_visible(sections))
+        # A quote of what has changed would contradict the fact that stands above it.
         current = self._drop_outdated(owner, space_id, found.passages, now if known is None else known)
         sections += [
             make_quotes_section(current, query or "", state.turns, said, wanted_hits),
@@ -212,6 +213,7 @@ class WorkingContexts:
         """Return passages without the messages of which a fact has changed since: the prompt is about what holds."""
         if not passages:
             return []
+        # In the owner's scope, where the facts are; the passages are always the user's own.
         conversation_ids = sorted({passage.conversation_id for passage in passages})
         outdated = self._database.read(owner, atoms.find_outdated_messages, space_id, conversation_ids, at)
         if not outdated:

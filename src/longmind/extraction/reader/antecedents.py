@@ -50,7 +50,7 @@ _PERFECT = re.compile(
 
 
 def resolve_persons(clause: str, before: str, answered: str, speaker: str) -> str | None:
-    """Return a clause with persons for its pronouns; None if it is not certain who is meant.
+    """Return a clause with persons for its pronouns; None if it is uncertain which ones are meant.
 
     before: what the message says before the clause; answered: the message that it answers, for "How is your mother?".
     """

@@ -252,7 +252,7 @@ def is_cut_off(clause: str) -> bool:
 
 
 def is_imperative(clause: str) -> bool:
-    """Return whether a clause tells the assistant to do something."""
+    """Return whether a clause asks the assistant to do something."""
     return _IMPERATIVE.match(clause) is not None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.message_statement import Reading
 
 _SENTENCE_END = re.compile(r"[.!?\u2026]+[\"')\]\u201d]*(?=\s|$)|[\u3002\uff01\uff1f]|\n+|;(?=\s)")
 _CLAUSE_END = re.compile(

@@ -28,4 +28,4 @@ HEADS: dict[str, int] = {
     "unsure": 2,
     "change": len(CHANGES),
 }
-"""What is told of each stretch, with the number of answers."""
+"""The heads of the network, which describe a stretch, with the number of their answers."""

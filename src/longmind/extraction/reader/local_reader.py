@@ -24,7 +24,7 @@ from longmind.extraction.reader.clauses import join_readings
 from longmind.extraction.reader.foreign_text import OwnText, find_own_text
 from longmind.extraction.reader.network import EncodedPiece, load_network
 from longmind.extraction.reader.plain_facts import says_enough
-from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.name_merger import NameMerger
 from longmind.extraction.rules.names import NameMention, find_names
@@ -91,7 +91,7 @@ class LocalReader:
             self._encoder.load()
         except (ModelMissing, ExtensionMissing) as error:
             return Extracted(self._rules.extract(messages, version).candidates, note=f"Read by rules alone: {error}")
-        return Extracted(_Conversation(self._encoder, messages).read())
+        return Extracted(_ConversationReader(self._encoder, messages).read())
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class _Draft:
     names: tuple[NameMention, ...]
 
 
-class _Conversation:
+class _ConversationReader:
     """The messages of one extraction."""
 
     def __init__(self, encoder: TextEncoder, messages: Sequence[SourceMessage]) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longmind.extraction.reader.labels import ATTRIBUTES, CATEGORIES, CHANGES, HEADS, KINDS
-from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.message_statement import Reading
 
 Floats = NDArray[np.float32]
 

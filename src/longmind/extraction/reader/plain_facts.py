@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.message_statement import Reading
 
 _QUOTED = re.compile(r'[^:"]{1,60}: "(?P<words>.*)"\.?$', re.DOTALL)
 _FEWEST_WORDS = 4
@@ -75,7 +75,7 @@ def _is_whole_quote(words: str, reading: Reading, message: str) -> bool:
 
 
 def _is_of_document(reading: Reading, message: str) -> bool:
-    """Return whether a fact is an item of a list that nobody tells of themselves, such as a contract."""
+    """Return whether a fact is an item of a document, such as a contract, in which nobody speaks."""
     if len(message) < _SHORTEST_DOCUMENT or len(_ITEM.findall(message)) < _FEWEST_ITEMS:
         return False
     first, last = message.rfind("\n", 0, reading.begins) + 1, message.find("\n", reading.ends)

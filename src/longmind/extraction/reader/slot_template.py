@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from longmind.clock import Micros
 from longmind.extraction.reader.foreign_text import find_verbatim
-from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.slot_types import SLOT_TYPES
 from longmind.language.calendar import day_of
 from longmind.language.dates import find_dates, resolve_dates
@@ -35,7 +35,7 @@ _VALUE_FORMS: dict[str, re.Pattern[str]] = {
     "website": re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+\S*"),
     "birthday": re.compile(r"[\w., /-]*\d[\w., /-]*"),
 }
-"""The form of a value that a template may take in; other attributes are told in the speaker's words."""
+"""The form of a value that a template may take in; other attributes keep the speaker's words."""
 _QUALIFIER = r"(?P<qualifier>work|private|personal|business|home|mobile|cell|school|office|uni) "
 _CONTACT = rf"my (?:new )?(?:{_QUALIFIER})?"
 _FRAMES: dict[str, re.Pattern[str]] = {

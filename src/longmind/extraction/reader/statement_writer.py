@@ -28,8 +28,8 @@ from longmind.extraction.reader.clause_grammar import (
     trim_clause,
 )
 from longmind.extraction.reader.foreign_text import OwnText, find_own_text, find_verbatim
-from longmind.extraction.reader.reading import Reading
 from longmind.extraction.reader.slot_template import fill_template, introduce_person
+from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.rules.omitted_words import restore_subject
 from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.third_person import PersonRewriter
@@ -123,7 +123,7 @@ _SECOND_VERB = re.compile(
 _CORRECTED = re.compile(r"\b(?:no,? wait|wait,? no|sorry,? no|no,? sorry|scratch that|or rather)\b", re.IGNORECASE)
 _STAND_IN = "Xq{}q"
 _MOST_MENTIONS = 4
-"""Times that a rewritten sentence may name its speaker; one with more is better told in the speaker's words."""
+"""Times that a rewritten sentence may name its speaker; one with more is clearer in the speaker's words."""
 _ASSISTANT = "Assistant"
 
 
@@ -219,13 +219,13 @@ class StatementWriter:
         return self.addressee != _ASSISTANT and _SECOND_SUBJECT.search(clause) is None
 
     def _name_persons(self, clause: str, before: str) -> str | None:
-        """Return a clause with names for "he" and "she", or None where it is not certain who is meant."""
+        """Return a clause with names for "he" and "she", or None where it is uncertain which persons are meant."""
         return resolve_persons(clause, before, self.before, self.speaker)
 
     def _name_group(self, clause: str, reading: Reading) -> tuple[str, str] | None:
-        """Return a clause with "I" for "we", and who that is; None where it is not certain.
+        """Return a clause with "I" for "we", and the one that "I" stands for; None where it is uncertain.
 
-        Of a project it is the team, and of what a household shares the speaker, who is one of them.
+        Of a project it is the team, and of what a household shares the speaker, being one of them.
         """
         if not _FIRST_PLURAL.search(clause):
             return clause, self.speaker
@@ -372,7 +372,7 @@ def _agree(found: re.Match[str]) -> str:
 
 
 def _tells_assistant(clause: str) -> bool:
-    """Return whether a rule is told as what the assistant does: "you can correct my mistakes"."""
+    """Return whether a rule is worded as what the assistant does: "you can correct my mistakes"."""
     return re.match(r"(?:from now on,? |now |also )*you(?:'re| \w+)", clause, re.IGNORECASE) is not None
 
 

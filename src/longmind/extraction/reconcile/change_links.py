@@ -91,7 +91,7 @@ def _score(candidate: Candidate, atom: Atom, slot: Slot | None, recent: float) -
 
 
 def find_topic(slot: Slot) -> str:
-    """Return the attribute of the table that a slot is about, whoever found it; rules have names of their own."""
+    """Return the attribute of the table that a slot is about, under its one name: rules have names of their own."""
     attribute = slot.attribute.removeprefix(ABOUT)
     if attribute.startswith(("time of ", "place of ")):
         return "schedule"

@@ -25,7 +25,7 @@ _RECENT_TEXTS = 384
 
 @dataclass(frozen=True)
 class EncodedText:
-    """What one pass over a text gives."""
+    """The results of one pass over a text."""
 
     vector: Vectors
     """The raw vector of the text; the caller normalises it."""
@@ -84,7 +84,7 @@ class TextEncoder(OnnxModel):
 def _add_output(layer: int) -> bytes:
     """Return bytes that, at the end of a model's file, make the states after a layer one more output of its graph.
 
-    A file of ONNX is a message of protobuf, and whatever is appended to one is merged into it. So the published file
+    A file of ONNX is a message of protobuf, and bytes appended to one are merged into it. So the published file
     stays as it is, and its checksum holds.
     """
     name = f"/encoder/layer.{layer - 1}/output/LayerNorm/Add_1_output_0".encode()

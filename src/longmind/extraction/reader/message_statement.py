@@ -32,7 +32,7 @@ class Reading:
     sure: bool = False
     """True if attribute and subject are so likely that another value may end the fact without a word about a change."""
     change: Change = "none"
-    """Whether it replaces, corrects or ends what was said before."""
+    """The change that it makes to what was said before, if any."""
 
     def place_at(self, begins: int, ends: int) -> Reading:
         """Return the reading with other bounds."""
