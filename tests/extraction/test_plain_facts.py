@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.plain_facts import says_enough
-from longmind.extraction.reader.reading import Reading
 from longmind.models.atom import AtomKind
 
 

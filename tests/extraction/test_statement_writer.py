@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longmind.clock import to_micros
-from longmind.extraction.reader.reading import Reading
+from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.pronouns import PronounResolver
 

@@ -30,7 +30,7 @@ _SNAKE_CASE_SERVICES = frozenset({"blocks", "tools", "events"})
 class HttpMapping:
     """The method and path of an operation, and the form of its request and response.
 
-    Parameters that the path does not name are read from the query of a GET or a DELETE, and from the body of the others.
+    Parameters that the path does not name are read from the body where the method has one, and else from the query.
     """
 
     method: Method

@@ -22,9 +22,9 @@ from longmind.errors import ExtensionMissing, ModelMissing
 from longmind.extraction.candidate import Candidate, Extracted, Extractor, Precision, Slot, SourceMessage
 from longmind.extraction.reader.clauses import join_readings
 from longmind.extraction.reader.foreign_text import OwnText, find_own_text
+from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.network import EncodedPiece, load_network
 from longmind.extraction.reader.plain_facts import says_enough
-from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.name_merger import NameMerger
 from longmind.extraction.rules.names import NameMention, find_names

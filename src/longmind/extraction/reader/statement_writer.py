@@ -28,8 +28,8 @@ from longmind.extraction.reader.clause_grammar import (
     trim_clause,
 )
 from longmind.extraction.reader.foreign_text import OwnText, find_own_text, find_verbatim
-from longmind.extraction.reader.slot_template import fill_template, introduce_person
 from longmind.extraction.reader.message_statement import Reading
+from longmind.extraction.reader.slot_template import fill_template, introduce_person
 from longmind.extraction.rules.omitted_words import restore_subject
 from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.third_person import PersonRewriter
