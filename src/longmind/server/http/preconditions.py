@@ -1,7 +1,7 @@
 """Conditional requests: idempotency keys, and the version of a block in If-Match and If-None-Match.
 
 A retry after a lost response must not write twice. An operation either takes a key under which its first result is
-kept, or leaves the same state however often it is called; any other one refuses the header, so that nobody relies on it.
+kept, or leaves the same state however often it is called; any other one refuses the header, so nobody relies on it.
 """
 
 from __future__ import annotations
