@@ -18,6 +18,8 @@ _STAND_IN = re.compile(r"Xq(\d{1,6})q")
 _SENTENCE_END = re.compile(r"[.!?:)\"\u201d]\s*")
 # "The us" without capitals is a country.
 _COUNTRY = re.compile(r"(?<=\bthe )us\b")
+# Questions that are not about their speaker. They state nothing, but say what is meant by "three ones" after them.
+_BARE_QUESTIONS = re.compile(r"(?!(?s:.*)\b(?:I|[Mm]e|[Mm]y|[Ww]e|[Uu]s|[Oo]ur)\b)(?:\s*[A-Z][^.!?:\"\u201c\n]*\?)+\s*")
 # The title of a book or a film in quotation marks: it is named, and not said by anybody.
 _TITLE = re.compile(
     r"[\"\u201c](?:[A-Z\d][\w'\u2019-]*|(?:a|an|and|at|for|in|of|on|the|to|with))"
@@ -47,7 +49,11 @@ class OwnWords:
 def find_own_words(text: str) -> OwnWords:
     """Cut foreign text out of a message, and put stand-ins in the place of verbatim stretches."""
     own = find_own_text(text)
-    foreign = [each for each in own.foreign if _TITLE.fullmatch(text, *each) is None]
+    foreign = [
+        each
+        for each in own.foreign
+        if _TITLE.fullmatch(text, *each) is None and _BARE_QUESTIONS.fullmatch(text, *each) is None
+    ]
     kept: list[str] = []
     pieces: list[str] = []
     done = 0
