@@ -40,6 +40,14 @@ def test_a_compatible_fact_leaves_the_old_one_alone(old: str, new: str) -> None:
     assert not any(isinstance(each, Supersede) for each in decisions(old, new))
 
 
+@pytest.mark.parametrize(("old", "new", "facts"), yaml.safe_load((FOLDER / "unclear.yaml").read_text("utf-8")))
+def test_a_change_in_roundabout_words_hides_nothing_and_invents_nothing(old: str, new: str, facts: list[str]) -> None:
+    assert RULES.extract([SourceMessage("old", "user", old, MARCH)], "v1").candidates
+    told = RULES.extract([SourceMessage("new", "user", new, MAY)], "v1").candidates
+    assert [each.text for each in told] == facts
+    assert all(isinstance(each, Add) for each in decisions(old, new))
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from longmind.language.numbers import NUMBER
 from longmind.language.verbs import is_past_form
 from longmind.models.atom import BEHAVIORAL_KINDS, AtomKind
 
@@ -64,6 +65,11 @@ _DOING = (
     r"\b)\w+"
 )
 """A verb that makes a plan; "I'll check that" is none."""
+_OFTEN_GOING = (
+    r"(?:physio\w*|therapy|rehab|counsell?ing|church|yoga|pilates|school|classes|meetings|the gym)\b[^,.;]*?"
+    r"\b(?:once|twice|\w+ times) (?:a|per|each)\b"
+)
+"""Places to which one goes again and again; "going to yoga twice a week" is no plan."""
 _WHEN = (
     r"(?:tomorrow|tonight|next|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|this (?:coming )?(?:week|month|\w+day)|"
     r"\d{1,2}[:.]\d\d|\d{1,2} ?[ap]m|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|"
@@ -206,7 +212,8 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
     # "I'm going to visit my aunt", "The appointment is on Monday".
     (
         SentenceClass("plan", "INTENTION", 3),
-        rf"{_I} (?:plan(?:ning|ned)?|(?:(?<!been )going to|gonna|intend(?:ing)? to|hop(?:e|ing) to|want to|"
+        rf"{_I} (?:plan(?:ning|ned)?|(?:(?<!been )going to(?! {_OFTEN_GOING})|gonna|"
+        rf"intend(?:ing)? to|hop(?:e|ing) to|want to|"
         rf"wanna|will|need to|have to|must|gotta|about to|decided to) {_DOING}|booked|scheduled|"
         rf"signed up|looking forward to|looking for (?:an? )?(?:new )?{_SOUGHT}|"
         r"going (?:camping|swimming|hiking|back)|(?:flying|travell?ing|driving|heading|moving|"
@@ -253,9 +260,10 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         rf"|{_MY} (?:\w+ )?(?:job|career|role|company|employer|boss|manager|team|business|"
         rf"startup|office|degree|thesis|salary|shift|commute|studio|store|workplace|internship){_HAS}",
     ),
-    # "I have a dog", "I bought a bike".
+    # "I have a dog", "I bought a bike", "I have braces".
     (
         SentenceClass("possession", "FACT", 3),
+        rf"^i (?:have|wear) (?:braces|dentures|glasses|contact lenses|hearing aids)\b|"
         rf"\bi (?:don['\u2019]t|do not) have (?:an?|any|kids|children|pets)\b|\bi have no (?!idea)|{_I} (?:own|bought|"
         rf"purchased|got (?:a|an|the|my|some|new)|adopted|ordered|inherited|"
         r"picked up (?:a|an|some)|treated myself to|have (?:a|an|two|three|four|five|"
@@ -277,6 +285,7 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
     # "I usually run in the morning", "I swim every week".
     (
         SentenceClass("habit", "FACT", 3),
+        r"^i (?:always |usually )?try to (?:be|get|go) (?:in|to|out of) bed (?:by|at|before) \d|"
         rf"{_MY} (?:hobbies|hobby|routine)(?::| is| are| include)|{_I} (?:learning|training for)\b|{_I_NOW} (?:play|"
         rf"sing|paint|collect|grow|cook|bake|knit|sew|run|swim|cycle|bike|hike|climb|"
         r"ski|surf|dance|draw|volunteer|coach|attend|go to|drive|ride|wear|raise|train|lift|walk|jog|"
@@ -323,6 +332,8 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
     # "The rehearsal starts at 6 pm", "The picnic is on Sunday".
     (
         SentenceClass("plan", "INTENTION", 3),
+        r"^(?:the|our|my) (?:party|picnic|dinner|barbecue|meeting|rehearsal) (?:is|was moved|(?:has been |got )?moved) "
+        r"(?:at|to) \w+['\u2019]s (?:house|place|flat|apartment)\b|"
         r"^(?:the|our|my) (?!\w+ (?:closes|opens))(?:[\w'\u2019-]+ ){1,5}(?:is|are|starts?|begins|ends|moved|slipped|"
         r"(?:was|were|"
         r"got|has been|have been) (?:moved|rescheduled|postponed|pushed|set)) (?:now |back |out )?(?:(?:on|at|to|for|"
@@ -353,14 +364,15 @@ _TABLE: tuple[tuple[SentenceClass, str], ...] = (
         r"taught|sold|drove|flew|swam|broke|held|led|paid|wore|grew|became|was born|got (?:the|back|my|a|into)|"
         r"saw (?:a|the|my|two)|been (?:to|in|working|learning)|quit|caught|rode|wrote|sang|slept|hurt|fell|signed)\b",
     ),
-    # "I take the 7:30 train", "I'm doing keto", "I'm the treasurer".
+    # "I take the 7:30 train", "I'm doing keto", "I'm the treasurer", "I'm through five modules".
     (
         STATED,
         rf"^i can (?:do|hold|run|lift|swim|speak|play) |^i (?:don['\u2019]t|do not) (?:smoke|drive|speak|work|live|"
         rf"own)\b|"
         rf"^i(?:['\u2019]ve| have)(?: {_OFTEN})* (?:got|saved|set aside) [^\w ]?\d|"
         rf"^(?:i|we)(?: {_OFTEN})* (?!{_OF_THOUGHT}\b|{_OFTEN}\b)[a-z]{{3,}}(?<!ed) (?!it\b|that\b|this\b|them\b|"
-        rf"to\b)\S+ \w"
+        rf"to\b)\S+ \w|^i(?: {_OFTEN})* need \d+ (?:more )?\w+s to reach the \w"
+        rf"|^i['\u2019]m(?: {_OFTEN})* through {NUMBER} (?!things|times)[a-z]+s of the \w"
         rf"|^(?:i|we)['\u2019](?:m|re)(?: {_OFTEN})* (?!{_OF_DOUBT}\b|{_OFTEN}\b)(?:[a-z]{{2,}}ing (?!it\b|that\b|"
         rf"this\b|them\b|"
         r"to\b|an? (?:error|issue|problem))\w|on (?:a|the|my)|the \w|an? \w|\d)",

@@ -26,7 +26,8 @@ _ASIDE = re.compile(
     r"just so you know|any (?:tips|ideas|advice|suggestions|recommendations)|(?:[Ii]['\u2019]d|[Ii] would) "
     r"(?:love|like|appreciate) (?:your|some|any|to (?:hear|get|know|see))|[Ii] need (?:your|some) (?:help|advice)|"
     r"let me "
-    r"know|(?:what|how|which|where) (?:do|can|should|would|is|are)|thanks|thank you|(?:nice|good|pleased|great) to "
+    r"know|(?:what|how|which|where) (?:do|can|should|would|is|are)(?! (?:at|on) \d)|thanks|"
+    r"thank you|(?:nice|good|pleased|great) to "
     r"meet you)\b.*"
 )
 # "Since I'm vegan", of which the question is split off.
@@ -34,6 +35,13 @@ _REASON = re.compile(
     r"(?:since|because|as|given that|given|considering(?: that)?) (?=(?:I|my|we|our)\b)(?!.*, (?:I|my|we|our|it)\b)",
     re.IGNORECASE,
 )
+# "I'm really proud, my fastest swim is 29 minutes": what follows holds beyond the moment.
+_OPENING = re.compile(
+    r"(?:(?:I['\u2019]m|I am) (?:so |really |very |just )*(?:proud|happy|excited|glad|pleased)|"
+    r"(?:I|[Ww]e)(?:['\u2019]ve)? (?:just |finally )?moved), (?=(?:my|our|I)\b)"
+)
+# "I'm thinking about insurance, since I now have 130 records".
+_LASTING_REASON = re.compile(r", (?:since|because) (?=I (?:now|usually|always|currently) \w)")
 _SARCASTIC = re.compile(
     r"\b(?:lo{2,}ve[sd]?|LOVE[SD]?|SO HAPPY|THRILLED|DELIGHTED)\b|\bjust (?:love|adore) (?:it when|how|when|\w+ing)\b"
     r"|\b(?:love|loved) (?:it when|how)\b|\byeah,? right\b|\bsure,? because\b|\bas if\b|\b(?:so|"
@@ -94,8 +102,8 @@ _SOMEBODY = re.compile(
 
 
 def cut_aside(sentence: str) -> str:
-    """Return a sentence without the request that it ends with, and without the "since" that led to one."""
-    reason = _REASON.match(sentence)
+    """Return a sentence without the request that it ends with, and without the "since" or the feeling before it."""
+    reason = _REASON.match(sentence) or _OPENING.match(sentence)
     if reason is not None:
         sentence = sentence[reason.end() :]
     found = _ASIDE.search(sentence)
@@ -107,11 +115,14 @@ def cut_aside(sentence: str) -> str:
 def split_clauses(sentence: str) -> list[str]:
     """Return the clauses of a long sentence that each begin with their speaker, or a short sentence as it is.
 
-    A rule that follows from a statement is always a clause of its own.
+    A rule that follows from a statement is always a clause of its own, and so is a reason that lasts.
     """
     stated, *rule = _RULE_CLAUSE.split(sentence, maxsplit=1)
     if rule:
         return list(_join_short([*split_clauses(stated), *rule]))
+    told, *reason = _LASTING_REASON.split(sentence, maxsplit=1)
+    if reason:
+        return list(_join_short([told, *reason]))
     if len(sentence.split()) <= _MOST_WORDS_UNSPLIT:
         return [sentence]
     return list(_join_short(_CLAUSE.split(sentence)))

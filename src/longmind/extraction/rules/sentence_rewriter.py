@@ -51,6 +51,13 @@ _JOINING = re.compile(r"(?:,? and|,|;) (?=(?:I|I'm|I've|my|we|we're|our)\b)", re
 _APPOINTMENT = re.compile(
     r"\b(?:meeting|appointment|class|interview|flight|deadline|exam|due|session|lesson|call|wedding|concert|ceremony|surgery|rehearsal|workshop)\b"
 )
+# Sentences that are clear without a word about their speaker: "The meeting moved to Thursday", "Rex died last week".
+_PLAIN = re.compile(
+    r"The (?:(?!their\b|other\b|same\b)[a-z]+ ){1,3}(?:is|was|has been|got|moved)\b"
+    r"(?!.*\b(?:it|he|she|they|them|his|her|their|we|us|our)\b)"
+    r"|(?!(?:He|She|It|They|We|One|Some|Many|Everyone|Everybody|Nobody|That|This|Who)\b)"
+    r"[A-Z][a-z]+ (?:died|passed away)\b"
+)
 # Filler words that announce a correction: "Actually, …", "It turns out that …".
 _CORRECTING_FILLER = re.compile(r"ctually|urn(?:s|ed) out\b")
 _GROUP = re.compile(r"\b(?:we|us|ourselves)\b", re.IGNORECASE)
@@ -150,7 +157,9 @@ class MessageRewriter:
         if self._own.is_pasted and found.kind in BEHAVIORAL_KINDS:
             return None
         dates = tuple(find_dates(whole, message.source.said_at))
-        told = self._tell(whole, persons, dates, "" if slot is not None or is_rule else subject)
+        # Of a speaker with a name, only a quotation names them.
+        is_plain = found.category in ("plan", "event") and not message.is_named and _PLAIN.match(plain) is not None
+        told = self._tell(whole, persons, dates, "" if slot is not None or is_rule or is_plain else subject)
         if told is None:
             return None
         if told.startswith(f"{message.speaker}: "):
