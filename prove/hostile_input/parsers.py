@@ -30,8 +30,8 @@ from longmind.extraction.model.transcript import split_into_windows
 from longmind.extraction.reader.clauses import join_readings
 from longmind.extraction.reader.foreign_text import find_own_text, find_verbatim
 from longmind.extraction.reader.labels import ATTRIBUTES
+from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.plain_facts import says_enough
-from longmind.extraction.reader.statement import Reading
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.extractor import RulesExtractor
 from longmind.extraction.rules.pronouns import PronounResolver
