@@ -88,7 +88,7 @@ def fit_relevance(folder: Path, notes: Path, setup: EvaluationSetup, corpora: in
     facts |= _list_stated(datasets, read_stated_facts(folder), embedder)
     for dataset in datasets:
         setup.report(f"extracting facts of {dataset.name}")
-        cases = list_extracted_cases(dataset, extract_facts(dataset), embedder)
+        cases = list_extracted_cases(dataset, extract_facts(dataset, embedder), embedder)
         if cases:
             facts[f"extracted of {_shorten(dataset)}"] = cases
     embedder.save()

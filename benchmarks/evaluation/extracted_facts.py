@@ -13,6 +13,7 @@ from longmind.engine import open
 from longmind.language.speaker_labels import split_label
 from longmind.memory.service import Memory
 from longmind.models.atom import Atom
+from longmind.providers.embedder import Embedder
 
 _PAGE = 1000
 
@@ -28,14 +29,17 @@ class ExtractedFact(NamedTuple):
     session: str
 
 
-def extract_facts(dataset: Dataset) -> list[ExtractedFact]:
-    """Return what is learned from all sessions of a data set, each of which is read once."""
+def extract_facts(dataset: Dataset, embedder: Embedder | None) -> list[ExtractedFact]:
+    """Return what is learned from all sessions of a data set, each of which is read once.
+
+    embedder: the one whose encoder the reader works on; without one, rules read.
+    """
     sessions = list({session.id: session for each in dataset.corpora.values() for session in each}.values())
     sessions.sort(key=lambda session: session.turns[0].at)
     clock = ScriptedClock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        open(f"sqlite:///{folder}/facts.db", embedder=None, clock=clock, durability="normal") as engine,
+        open(f"sqlite:///{folder}/facts.db", embedder=embedder, clock=clock, durability="normal") as engine,
     ):
         context = engine.context(tenant_id="bench", app_id="facts", user_id="everybody")
         history = LoadedHistory(engine, context, clock, sessions)

@@ -36,7 +36,7 @@ def test_constants_of_passages_and_facts_are_printed_with_what_each_set_loses(
 
 def test_facts_are_those_that_the_product_learns_with_the_turns_they_come_from() -> None:
     for dataset in read_datasets(TINY):
-        facts = extract_facts(dataset)
+        facts = extract_facts(dataset, None)
         turns = dataset.session_of
         assert facts
         assert all(turns[turn] == fact.session for fact in facts for turn in fact.turns)

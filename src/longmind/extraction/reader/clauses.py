@@ -17,7 +17,7 @@ from longmind.extraction.reader.message_statement import Reading
 _SENTENCE_END = re.compile(r"[.!?\u2026]+[\"')\]\u201d]*(?=\s|$)|[\u3002\uff01\uff1f]|\n+|;(?=\s)")
 _CLAUSE_END = re.compile(
     r",\s+|\s[-\u2013\u2014]+\s|:\s|[()]"
-    r"|\s+(?=(?:and|but|so|because|cause|since|though|although|while|then|plus|which|cuz|coz|btw)\s)",
+    r"|(?<!\s)\s+(?=(?:and|but|so|because|cause|since|though|although|while|then|plus|which|cuz|coz|btw)\s)",
     re.IGNORECASE,
 )
 MOST_WORDS = 18
@@ -25,7 +25,7 @@ MOST_WORDS = 18
 _FEWEST_WORDS, _FEWEST_ALONE, _SHORT_MESSAGE = 3, 6, 8
 # Where a sentence goes on with a statement of its own: "I live in Graz and I work at the museum".
 _NEXT_STATEMENT = re.compile(
-    r",?\s+(?:(?:and|but|so|also|plus)\s+)+(?=(?:i|i'm|i've|im|my|we|we're|our)\b)|,\s+(?=(?:i|i'm|im|my|we)\b)",
+    r"(?:,|(?<![\s,]))\s+(?:(?:and|but|so|also|plus)\s+){1,3}(?=(?:i|i'm|i've|im|my|we|we're|our)\b)|,\s+(?=(?:i|i'm|im|my|we)\b)",
     re.IGNORECASE,
 )
 _NEAR_WORDS = 4

@@ -24,7 +24,7 @@ from longmind.extraction.reader.clauses import join_readings
 from longmind.extraction.reader.foreign_text import OwnText, find_own_text
 from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.network import EncodedPiece, load_network
-from longmind.extraction.reader.plain_facts import says_enough
+from longmind.extraction.reader.plain_facts import says_enough, strip_quotation
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.name_merger import NameMerger
 from longmind.extraction.rules.names import NameMention, find_names
@@ -153,7 +153,8 @@ class _ConversationReader:
             if fact in told or not says_enough(fact, reading, text):
                 continue
             told.add(fact)
-            names = tuple(find_names(fact, self._people))
+            # The quotation marks of a quoted fact are no title.
+            names = tuple(find_names(strip_quotation(fact), self._people))
             self._pronouns.note_persons(names, self._people)
             drafts.append(_Draft(message, place, fact, reading, names))
         return drafts

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from longmind.extraction.reader.message_statement import Reading
+from longmind.language.speech_acts import SpeechAct, classify_speech_act, strip_filler
 
 _QUOTED = re.compile(r'[^:"]{1,60}: "(?P<words>.*)"\.?$', re.DOTALL)
 _FEWEST_WORDS = 4
@@ -41,6 +42,7 @@ _ORDER = re.compile(
     r"on)\b",
     re.IGNORECASE,
 )
+_SUBORDINATE = re.compile(r"(?:if|considering|especially|whether|although|unless|even though)\b", re.IGNORECASE)
 _ITEM = re.compile(r"(?m)^\s*(?:[*\u2022-]|\d+[.)])\s")
 _FEWEST_ITEMS = 4
 _SHORTEST_DOCUMENT = 600
@@ -53,6 +55,8 @@ def says_enough(fact: str, reading: Reading, message: str) -> bool:
         return False
     if _BUSY.search(fact) or _is_of_document(reading, message):
         return False
+    if classify_speech_act(strip_filler(message[reading.begins : reading.ends])) is SpeechAct.SMALL_TALK:
+        return False
     if fact.startswith('Asked "'):
         return True
     quoted = _QUOTED.match(fact)
@@ -61,9 +65,15 @@ def says_enough(fact: str, reading: Reading, message: str) -> bool:
     return _is_whole_quote(quoted["words"], reading, message)
 
 
+def strip_quotation(fact: str) -> str:
+    """Return what a quoted fact quotes, without the marks and the question; any other fact as it is."""
+    quoted = _QUOTED.match(fact.rpartition('", ')[2] if fact.startswith('Asked "') else fact)
+    return fact if quoted is None else quoted["words"]
+
+
 def _is_whole_quote(words: str, reading: Reading, message: str) -> bool:
     """Return whether a quotation is a statement, and not a piece of one or a hint at something named before."""
-    if words.rstrip().endswith("?"):
+    if words.rstrip().endswith("?") or _SUBORDINATE.match(words):
         return False
     is_specific = reading.value is not None or _SPECIFIC.search(words[1:]) is not None
     if not is_specific:
