@@ -30,7 +30,7 @@ FLOORS = {
     "changes": 0.65,
     "harm": 0.75,
     "nothing": 0.85,
-    "people": 0.9,
+    "people": 0.85,
     "projects": 0.85,
     "questions_and_answers": 0.75,
     "rules": 0.8,

@@ -95,7 +95,8 @@ def _refresh_once(run: Transaction, space_id: str, index: SpaceIndex) -> bool:
     if model is not None:
         _load_vectors(run, space_id, model, index)
     _load_columns(run, space_id, index, atoms, revision)
-    index.forget(indexed_atoms.list_removed_since(run, space_id, index.revision))
+    # An atom that was added and removed since the state was read is not in the columns; the next round knows of it.
+    index.forget([at for at in indexed_atoms.list_removed_since(run, space_id, index.revision) if at < atoms])
     if names_revision != index.names_revision:
         index.set_names(entities.list_folded_names(run, space_id))
         index.names_revision = names_revision
