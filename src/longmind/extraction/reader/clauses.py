@@ -67,7 +67,8 @@ class Clauses:
 
     def split(self, reading: Reading) -> list[Reading]:
         """Return a reading in parts of one sentence each; scraps at its ends are left out."""
-        inner = [bound for bound in self._sentences if reading.begins < bound < reading.ends]
+        first, last = bisect_right(self._sentences, reading.begins), bisect_left(self._sentences, reading.ends)
+        inner = self._sentences[first:last]
         if not inner:
             return [reading]
         bounds = [reading.begins, *inner, reading.ends]

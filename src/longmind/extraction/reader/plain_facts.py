@@ -7,6 +7,7 @@ faster". The message is found as a passage anyway, so such a fact is left out.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from longmind.extraction.reader.message_statement import Reading
 from longmind.language.speech_acts import SpeechAct, classify_speech_act, strip_filler
@@ -51,7 +52,7 @@ _SHORTEST_DOCUMENT = 600
 
 def says_enough(fact: str, reading: Reading, message: str) -> bool:
     """Return whether a fact can be understood by itself, and is about more than this conversation."""
-    if reading.kind == "RULE" and not _ORDER.search(message):
+    if reading.kind == "RULE" and not _gives_order(message):
         return False
     if _BUSY.search(fact) or _is_of_document(reading, message):
         return False
@@ -84,9 +85,21 @@ def _is_whole_quote(words: str, reading: Reading, message: str) -> bool:
     return not goes_on or _OF_ONESELF.match(words) is not None
 
 
+@lru_cache(maxsize=8)
+def _has_list(message: str) -> bool:
+    """Return whether a message holds a list, and is too long to be typed. All facts of a message ask for it."""
+    return len(message) >= _SHORTEST_DOCUMENT and len(_ITEM.findall(message)) >= _FEWEST_ITEMS
+
+
+@lru_cache(maxsize=8)
+def _gives_order(message: str) -> bool:
+    """Return whether a message has a word of an order."""
+    return _ORDER.search(message) is not None
+
+
 def _is_of_document(reading: Reading, message: str) -> bool:
     """Return whether a fact is an item of a document, such as a contract, in which nobody speaks."""
-    if len(message) < _SHORTEST_DOCUMENT or len(_ITEM.findall(message)) < _FEWEST_ITEMS:
+    if not _has_list(message):
         return False
     first, last = message.rfind("\n", 0, reading.begins) + 1, message.find("\n", reading.ends)
     line = message[first : last if last >= 0 else len(message)]
