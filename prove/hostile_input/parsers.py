@@ -34,7 +34,6 @@ from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.plain_facts import says_enough
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.extractor import RulesExtractor
-from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.keys.service import validate_rate
 from longmind.keys.token import read_token
 from longmind.language.dates import find_dates, resolve_dates
@@ -252,7 +251,7 @@ def _write_facts(text: str) -> None:
         )
         for begins, ends in sorted(places)
     ]
-    writer = StatementWriter(text, "User", "Assistant", NOW, text[-500:], PronounResolver())
+    writer = StatementWriter(text, "User", "Assistant", NOW, text[-500:])
     for reading in join_readings(readings, text):
         assert 0 <= reading.begins <= reading.ends <= len(text)
         # The reader leaves out what has no letter, so nothing is written of it.

@@ -16,7 +16,8 @@ from longmind.admin.user_export import hash_document
 from longmind.clock import to_iso
 from longmind.extraction.candidate import Extracted
 from longmind.store.tables import spaces
-from longmind.store.tables.atom_changes import AtomEnding, AtomMerge, LearningStep, apply_steps
+from longmind.store.tables.atom_changes import AtomEnding, AtomMerge, AtomReinforcement, LearningStep, apply_steps
+from longmind.store.tables.atoms import find_outdated_messages
 from tests.clock import SettableClock
 from tests.extraction.conftest import talk, texts
 from tests.extraction.scripted_extractor import SentenceExtractor
@@ -267,6 +268,26 @@ def test_merged_facts_both_hold_again(
     assert [hit.atom.id for hit in memory.recall_by_topic(space.id, "Tom chess").hits] == [first.id]
     memory.undo_decision(decision.id)
     assert state_of(ada.ctx, space.id) == before
+
+
+def test_a_message_can_be_quoted_after_its_fact_was_merged_but_not_after_it_ended(
+    engine: longmind.Engine, ada: Person, space: longmind.MemorySpace, clock: SettableClock
+) -> None:
+    ada.say("Tom likes chess.")
+    ada.say("Chess pleases Tom.")
+    second, first = ada.ctx.memory.list_atoms(space.id)
+    sources = (*first.source_message_ids, *second.source_message_ids)
+    # As consolidation merges: the one that stays cites the messages of both.
+    stays = AtomReinforcement(first.id, sources, (), 1.0, 3, "user", clock.now)
+    take(engine, ada.ctx, space.id, clock, stays, AtomMerge(second.id, first.id))
+
+    def find_outdated() -> frozenset[str]:
+        asked = [each.source_conversation_id for each in (first, second) if each.source_conversation_id]
+        return engine._database.read(ada.ctx.scope, find_outdated_messages, space.id, asked, clock.now)
+
+    assert find_outdated() == frozenset()
+    take(engine, ada.ctx, space.id, clock, AtomEnding(first.id, clock.now, "It is over."))
+    assert find_outdated() == set(sources)
 
 
 def test_what_a_replay_has_retired_is_there_again_and_is_not_retired_again(

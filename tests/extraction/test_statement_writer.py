@@ -9,7 +9,6 @@ import pytest
 from longmind.clock import to_micros
 from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.statement_writer import StatementWriter
-from longmind.extraction.rules.pronouns import PronounResolver
 
 SAID_AT = to_micros("2026-11-02T10:00:00Z")
 """A Monday."""
@@ -33,7 +32,7 @@ def write(
         **said,
     )
     addressee = "Assistant" if speaker == "User" else "Melanie"
-    return StatementWriter(text, speaker, addressee, SAID_AT, before, PronounResolver()).write(reading)
+    return StatementWriter(text, speaker, addressee, SAID_AT, before).write(reading)
 
 
 @pytest.mark.parametrize(

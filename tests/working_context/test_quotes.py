@@ -218,3 +218,36 @@ def test_nobody_is_quoted_to_another_user(bound: Ada, engine: longmind.Engine, c
     bob.say("Hello!", "Hello, Bob.")
     engine.work()
     assert "storm" not in bob.build(recall_query=QUESTION).context_block
+
+
+def test_what_has_changed_since_is_not_quoted_until_the_change_is_undone(
+    engine: longmind.Engine, ada: Ada, clock: SettableClock
+) -> None:
+    ada.ctx.memory.create_binding({"namespace": "daily-checkin", "userId": "ada"}, [ada.space_id])
+    for text in ("I live in Graz.", "I live in Oslo."):
+        chat = Ada(ada.ctx, clock, start_conversation(ada), ada.space_id)
+        chat.say(text, "Noted.")
+        ada.ctx.conversations.close_conversation(chat.conversation_id)
+        engine.work()
+        clock.advance(DAY)
+    before = "2026-03-01T12:00:00Z"
+    question = "Where do I live, in Graz or in Oslo?"
+
+    def quotes(**options: str) -> str:
+        built = ada.build(recall_query=question, include_profile=False, **options)
+        return (
+            " ".join(
+                message.text
+                for passage in ada.ctx.memory.recall_by_topic(ada.space_id, question, limit=50).passages
+                for message in passage.messages
+                if message.id in quoted(built)
+            )
+            + built.context_block
+        )
+
+    assert "Graz" not in quotes()
+    assert "Oslo" in quotes()
+    assert "Graz" in quotes(known_at=before)
+    (decision,) = [each for each in ada.ctx.memory.list_decisions(ada.space_id) if each.action == "supersede"]
+    ada.ctx.memory.undo_decision(decision.id)
+    assert "Graz" in quotes()

@@ -78,6 +78,14 @@ class _Recalled(NamedTuple):
     passages: list[Passage]
 
 
+class _Standing(NamedTuple):
+    """The sections that do not depend on the query, and the atoms in them by their positions."""
+
+    always_on: Section
+    profile: Section
+    shown: dict[int, Atom]
+
+
 class WorkingContexts:
     """Prompts that remember, for the current user."""
 
@@ -159,31 +167,19 @@ class WorkingContexts:
             options = options._replace(limit=wanted_hits + count_spare_passages(state.turns))
         # Reads never lock memory, so it may change between the two recalls.
         for _ in range(_TRIES):
-            always_on = self._read_always_on(owner, space_id, names, now, known)
-            shown = dict(always_on)
-            standing = Section("always_on", "memory", _drop_repeated(map(make_atom_piece, always_on.values())))
-            profile = Section(PROFILE, "memory")
-            if include_profile:
-                facts = self._find_profile_facts(owner, space_id, state, template, tuple(always_on), now, known)
-                profile = self._make_profile(facts.values(), template, standing)
-                chosen = {atom.id for atom in list_atoms_in_order([profile])}
-                shown |= {position: atom for position, atom in facts.items() if atom.id in chosen}
+            standing, profile, shown = self._read_standing(
+                owner, space_id, state, template, names, now, known, include_profile=include_profile
+            )
             found = self._recall(owner, space_id, query or "", wanted_hits, options, tuple(shown), now, known)
             if {atom.id for atom in shown.values()}.isdisjoint(hit.atom.supersedes for hit in found.hits):
                 break
             # A shown atom was superseded in between, and the prompt would show both versions.
-        # The order of sections is the order of importance: the last section is dropped first.
-        remembered = Section("user_memory", "lines")
-        if policy is not None and remembered.name in template.shows:
-            core = self._blocks.read_core(agent, policy, known)
-            archival = self._blocks.find_reminders(query or "", agent, policy, known)
-            # Only pieces that the template shows count as state.
-            stated = [piece for section in template.select_visible([profile, standing]) for piece in section.pieces]
-            remembered = make_user_memory_section(core, archival, stated)
+        remembered = self._read_blocks(query or "", agent, policy, template, [profile, standing], known)
         summary = sanitise(state.summary) if include_rolling_summary else ""
         # A weak fact is marked rather than left out: a rule may hold whatever the question is about.
         stated_before = [*profile.pieces, *standing.pieces]
         recalled = [make_atom_piece(hit.atom, weak=hit.weak) for hit in found.hits]
+        # The order of sections is the order of importance: the last section is dropped first.
         sections = [
             profile,
             remembered,
@@ -200,6 +196,49 @@ class WorkingContexts:
         ]
         fitted = assemble(sections, template, budget, self._count)
         return _to_working_context(fitted, state.until_seq if summary else 0, now if known is None else known)
+
+    def _read_standing(
+        self,
+        owner: Scope,
+        space_id: str,
+        state: _ConversationState,
+        template: Template,
+        names: tuple[str, ...],
+        now: Micros,
+        known_at: Micros | None,
+        *,
+        include_profile: bool,
+    ) -> _Standing:
+        """Read what stands in the prompt whatever the query is: the always-on facts, and the profile."""
+        always_on = self._read_always_on(owner, space_id, names, now, known_at)
+        shown = dict(always_on)
+        standing = Section("always_on", "memory", _drop_repeated(map(make_atom_piece, always_on.values())))
+        profile = Section(PROFILE, "memory")
+        if include_profile:
+            facts = self._find_profile_facts(owner, space_id, state, template, tuple(always_on), now, known_at)
+            profile = self._make_profile(facts.values(), template, standing)
+            chosen = {atom.id for atom in list_atoms_in_order([profile])}
+            shown |= {position: atom for position, atom in facts.items() if atom.id in chosen}
+        return _Standing(standing, profile, shown)
+
+    def _read_blocks(
+        self,
+        query: str,
+        agent: str | None,
+        policy: MemoryPolicy | None,
+        template: Template,
+        before: Sequence[Section],
+        known_at: Micros | None,
+    ) -> Section:
+        """Read the lines of memory blocks that the policy asks for, without what the sections before say."""
+        section = Section("user_memory", "lines")
+        if policy is None or section.name not in template.shows:
+            return section
+        core = self._blocks.read_core(agent, policy, known_at)
+        archival = self._blocks.find_reminders(query, agent, policy, known_at)
+        # Only pieces that the template shows count as stated.
+        stated = [piece for each in template.select_visible(before) for piece in each.pieces]
+        return make_user_memory_section(core, archival, stated)
 
     def _read_always_on(
         self, owner: Scope, space_id: str, names: tuple[str, ...], now: Micros, known_at: Micros | None

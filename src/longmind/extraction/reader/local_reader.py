@@ -28,7 +28,6 @@ from longmind.extraction.reader.plain_facts import says_enough, strip_quotation
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.name_merger import NameMerger
 from longmind.extraction.rules.names import NameMention, find_names
-from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.slots.finder import find_slot
 from longmind.extraction.rules.speakers import SpokenMessage, identify_speakers
 from longmind.extraction.search_context import build_search_contexts
@@ -113,14 +112,12 @@ class _ConversationReader:
         self._network = load_network()
         self._spoken = identify_speakers(messages)
         self._people = frozenset(message.speaker for message in self._spoken if message.is_named)
-        self._pronouns = PronounResolver()
 
     def read(self) -> list[Candidate]:
         """Return what is worth remembering of all messages."""
         drafts: list[_Draft] = []
         before = ""
         for place, message in enumerate(self._spoken):
-            self._pronouns.start_message()
             if self._is_read(message):
                 drafts += self._read_message(message, place, before)
             before = message.text
@@ -141,9 +138,7 @@ class _ConversationReader:
     def _read_message(self, message: SpokenMessage, place: int, before: str) -> list[_Draft]:
         text = message.text
         own = find_own_text(text)
-        writer = StatementWriter(
-            text, message.speaker, message.addressee, message.source.said_at, before, self._pronouns, own
-        )
+        writer = StatementWriter(text, message.speaker, message.addressee, message.source.said_at, before, own)
         drafts = []
         told: set[str] = set()
         for reading in join_readings(self._find_readings(text, before, own), text):
@@ -155,7 +150,6 @@ class _ConversationReader:
             told.add(fact)
             # The quotation marks of a quoted fact are no title.
             names = tuple(find_names(strip_quotation(fact), self._people))
-            self._pronouns.note_persons(names, self._people)
             drafts.append(_Draft(message, place, fact, reading, names))
         return drafts
 

@@ -31,7 +31,6 @@ from longmind.extraction.reader.foreign_text import OwnText, find_own_text, find
 from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.slot_template import fill_template, introduce_person
 from longmind.extraction.rules.omitted_words import restore_subject
-from longmind.extraction.rules.pronouns import PronounResolver
 from longmind.extraction.rules.third_person import PersonRewriter
 from longmind.language import verbs
 from longmind.language.calendar import day_of
@@ -139,7 +138,6 @@ class StatementWriter:
     addressee: str
     said_at: Micros
     before: str
-    pronouns: PronounResolver
     own: OwnText | None = None
 
     @cached_property

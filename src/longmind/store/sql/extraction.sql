@@ -95,11 +95,14 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND source_conversation_id =
   AND extraction_version IS NOT NULL
 ORDER BY position;
 
--- The messages of a conversation from which facts were learned that had ended or been replaced at an instant.
+-- The messages of a conversation from which facts were learned that had ended or been replaced at an instant, and those
+-- of their successors: one that stands for a fact in other words cites its messages, too.
 -- name: messages_of_ended_facts
-SELECT source_message_ids FROM atoms
-WHERE scope_id = :scope_id AND space_id = :space_id AND source_conversation_id = :conversation_id
-  AND extraction_version IS NOT NULL AND superseded_at <= :at;
+SELECT old.source_message_ids, successor.source_message_ids
+FROM atoms AS old
+LEFT JOIN atoms AS successor ON successor.scope_id = :scope_id AND successor.id = old.superseded_by
+WHERE old.scope_id = :scope_id AND old.space_id = :space_id AND old.source_conversation_id = :conversation_id
+  AND old.extraction_version IS NOT NULL AND old.superseded_at <= :at;
 
 -- Atoms that hold and that a conversation may have added or confirmed: those made from it, and all that were changed since
 -- it began. The caller checks which of its messages an atom rests on.

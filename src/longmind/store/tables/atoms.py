@@ -143,15 +143,16 @@ def list_extracted_from(run: Transaction, space_id: str, conversation_id: str) -
 def find_outdated_messages(
     run: Transaction, space_id: str, conversation_ids: Iterable[str], at: Micros
 ) -> frozenset[str]:
-    """Return the messages of conversations that taught a fact which had ended or been replaced at an instant."""
-    return frozenset(
-        message_id
-        for conversation_id in conversation_ids
-        for (message_ids,) in run.all(
-            "messages_of_ended_facts", space_id=space_id, conversation_id=conversation_id, at=at
-        )
-        for message_id in json.loads(message_ids)
-    )
+    """Return the messages of conversations that taught a fact which had ended or been replaced at an instant.
+
+    A fact that was merged into another one holds in its words, so its messages are not among them.
+    """
+    outdated: set[str] = set()
+    for conversation_id in conversation_ids:
+        rows = run.all("messages_of_ended_facts", space_id=space_id, conversation_id=conversation_id, at=at)
+        for ended, successor in rows:
+            outdated.update(set(json.loads(ended)) - set(json.loads(successor or "[]")))
+    return frozenset(outdated)
 
 
 def list_learned_or_confirmed(
