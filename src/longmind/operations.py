@@ -178,3 +178,6 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job"]),
 )
+
+INSPECTIONS: tuple[Operation, ...] = tuple(_operations("events", Events, reads=["scope_info"], writes=[]))
+"""Methods that read no database, and so stay synchronous in the asynchronous twin, but that REST offers too."""

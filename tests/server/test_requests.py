@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import longmind
-from longmind.operations import OPERATIONS
+from longmind.operations import INSPECTIONS, OPERATIONS
 from longmind.server.routes import HTTP_MAPPINGS, make_routes
 from tests.server.live_server import Client, heard_late, serving
 
@@ -18,7 +18,7 @@ FACT = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT
 
 
 def test_every_operation_has_a_place_of_its_own() -> None:
-    assert {operation.path for operation in OPERATIONS} == set(HTTP_MAPPINGS)
+    assert {operation.path for operation in (*OPERATIONS, *INSPECTIONS)} == set(HTTP_MAPPINGS)
     routes = make_routes()
     assert len({(route.http.method, route.http.path) for route in routes}) == len(routes)
     assert len({route.id for route in routes}) == len(routes)
@@ -241,3 +241,33 @@ def test_a_body_that_does_not_come_is_not_waited_for(sqlite_url: str) -> None:
         heard_late(engine, sent) as connection,
     ):
         assert connection.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.conforms("D7.2")
+def test_events_are_recorded_and_read_at_the_level_that_the_query_names(client: Client) -> None:
+    at_run = {"x_longmind_session": "s1", "x_longmind_run": "r1"}
+    for query in ("", "?at=run", "?at=user", "?at=scope", "?bucket=project%207"):
+        made = client.post(f"/events{query}", {"kind": "note", "data": {}, "text": f"Said{query}"}, **at_run)
+        assert made.status == 201, made.body
+    for query in ("", "?at=run", "?at=user", "?at=scope", "?bucket=project%207"):
+        assert [each["text"] for each in client.get(f"/events/recent{query}", **at_run).json] == [f"Said{query}"]
+    # A filter of the operation goes with the timeline that it filters.
+    assert len(client.get("/events/persisted?at=user&level=session&kinds=note", **at_run).json) == 1
+    info = client.get("/events/scope?at=run", **at_run).json
+    assert (info["memory_level"], info["bucket_level"], info["run_id"]) == ("run", "run", "r1")
+    assert info["timeline_id"].endswith("|run:r1")
+    assert client.get("/events/scope", **at_run).json["memory_level"] == "session"
+
+
+def test_a_timeline_that_cannot_be_is_refused(client: Client) -> None:
+    for query, said in (
+        ("?at=galaxy", "'session', 'user', 'run', 'org' or 'scope'"),
+        ("?at=user&bucket=plans", "Both level and bucket are given."),
+        ("?bucket=*", "reserved"),
+    ):
+        answer = client.post(f"/events{query}", {"kind": "note", "data": {}, "text": "Anything"})
+        assert (answer.status, said in answer.json["detail"]) == (400, True), answer.json
+    # Without the id of the level nothing is read, and nothing is written elsewhere instead.
+    assert client.get("/events/recent?at=run").json == []
+    assert client.post("/events?at=run", {"kind": "note", "data": {}, "text": "Anything"}).status == 400
+    assert client.get("/events/recent").json == []

@@ -106,8 +106,12 @@ class OperationHandler:
 
     def call(self, identity: Identity, arguments: dict[str, Any]) -> HttpResponse:
         """Call the operation in the scope of the authenticated user."""
-        context = self.shared.context_of(identity.scope)
-        result = getattr(getattr(context, self._service), self._name)(**arguments)
+        service = getattr(self.shared.context_of(identity.scope), self._service)
+        if self.route.has_timeline:
+            level, bucket = arguments.pop("at"), arguments.pop("bucket")
+            if level is not None or bucket is not None:
+                service = service.at(level, bucket=bucket)
+        result = getattr(service, self._name)(**arguments)
         return self._to_response(result, identity.headers)
 
     def respond(self, request: ReceivedRequest) -> HttpResponse:

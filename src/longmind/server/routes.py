@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic.alias_generators import to_camel, to_snake
 
-from longmind.operations import OPERATIONS, Operation
+from longmind.operations import INSPECTIONS, OPERATIONS, Operation
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -73,6 +73,11 @@ class Route:
     def has_body(self) -> bool:
         """True if parameters that are not in the path are sent in the body instead of the query."""
         return self.http.method in ("POST", "PUT", "PATCH")
+
+    @property
+    def has_timeline(self) -> bool:
+        """True if the query may name the timeline that the operation works on."""
+        return self.operation.service == "events"
 
     def to_wire_name(self, parameter: str) -> str:
         """Return the name of a parameter in a request, without the underscore that avoids a Python keyword."""
@@ -190,6 +195,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "events.latest_state": HttpMapping("GET", "/events/states/{key}"),
     "events.state_history": HttpMapping("GET", "/events/states/{key}/history", bare=True),
     "events.usage": HttpMapping("GET", "/events/usage", bare=True),
+    "events.scope_info": HttpMapping("GET", "/events/scope"),
     "events.record": HttpMapping("POST", "/events", status=201),
     "events.record_raw": HttpMapping("POST", "/events/raw", status=201),
     "events.record_many": HttpMapping("POST", "/events/batch", status=201, bare=True),
@@ -210,5 +216,5 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
 
 def make_routes() -> tuple[Route, ...]:
     """Return the routes of all operations, in the order in which paths are compared."""
-    operations = {operation.path: operation for operation in OPERATIONS}
+    operations = {operation.path: operation for operation in (*OPERATIONS, *INSPECTIONS)}
     return tuple(Route(operations[name], mapping) for name, mapping in HTTP_MAPPINGS.items())

@@ -25,10 +25,11 @@ from longmind.errors import InvalidInput
 from longmind.models.block import BlockScope
 from longmind.models.value import Value
 from longmind.providers.language_model import BoundTool, Cancel, LanguageModel, Tool
+from longmind.scope import Level
 from longmind.server.http.encoded_slashes import decode_slashes
 from longmind.server.problems import to_shape_error
 from longmind.server.routes import NOT_OVER_HTTP, Route
-from longmind.validation.parameter_limits import strip_limits
+from longmind.validation.parameter_limits import Identity, strip_limits
 
 _NOT_JSON = (datetime, timedelta, LanguageModel, BoundTool, Tool, Cancel)
 """Types that Python callers may pass instead of a text or a number, and that JSON cannot carry."""
@@ -41,6 +42,8 @@ class Absent:
 
 
 ABSENT = Absent()
+TIMELINE_PARAMETERS: dict[str, Any] = {"at": Level | None, "bucket": Identity | None}
+"""The parameters of the query that choose the timeline of events, like `events.at(…)` in Python."""
 
 
 class ArgumentReader:
@@ -157,6 +160,10 @@ def _make_model(route: Route, part: str, parameters: Mapping[str, Parameter]) ->
         fields[name] = (to_wire_type(parameter.annotation), Field(alias=route.to_wire_name(name), **known))
     if part == "Query" and route.http.of_block:
         fields["scope"] = (BlockScope | None, Field(default=None, alias="scope"))
+    if part == "Query" and route.has_timeline:
+        fields |= {
+            name: (to_wire_type(kind), Field(default=None, alias=name)) for name, kind in TIMELINE_PARAMETERS.items()
+        }
     config = ConfigDict(extra="forbid", protected_namespaces=())
     return create_model(f"{route.id[:1].upper()}{route.id[1:]}{part}", __config__=config, **fields)
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from longmind.models.value import Value
 from longmind.server.http.archive_download import ZIP
-from longmind.server.http.parameters import ArgumentReader
+from longmind.server.http.parameters import TIMELINE_PARAMETERS, ArgumentReader
 from longmind.server.http.preconditions import ENTITY_TAG, find_key_parameter
 from longmind.server.http.responses import ResultWriter
 from longmind.server.openapi.examples import EXAMPLES
@@ -128,6 +128,8 @@ class _RouteDescription:
         parameters = route.operation.signature.parameters
         self.annotations = {route.to_wire_name(name): each.annotation for name, each in parameters.items()}
         """The types of the parameters, by their names in requests."""
+        if route.has_timeline:
+            self.annotations |= TIMELINE_PARAMETERS
 
     def describe(self, schemas: _Schemas) -> dict[str, Any]:
         """Return the operation object. Its texts are the docstring of the method behind it."""

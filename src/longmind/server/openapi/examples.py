@@ -163,6 +163,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "events.recent_tool_results": {"query": {"tool": "calendar", "limit": 5}},
     "events.latest_state": {"path": {"key": "planner"}},
     "events.state_history": {"path": {"key": "planner"}, "query": {"limit": 5}},
+    "events.scope_info": {"query": {"at": "user"}},
     "events.usage": {"query": {"since": "2026-03-01T00:00:00Z"}},
     "events.record": {"body": {"kind": "note", "data": {"step": 3}, "tags": ["planning"], "text": "The plan is made."}},
     "events.record_raw": {"body": {"base": {"kind": "note", "topic": "planner"}, "text": "The plan is made."}},
