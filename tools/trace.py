@@ -101,7 +101,7 @@ class World:
             tenant_id="demo", app_id="demo", user_id="ada", agent_id="planner", capabilities=get_args(Capability)
         )
         memory = context.memory
-        space = memory.create_memory_space("notes")
+        space = memory.create_memory_space("default")
         policy = {"extraction_version": "extraction-v1", "on_conversation_closed": True}
         binding = memory.create_binding({"namespace": "daily-checkin", "user_id": "ada"}, [space.id], policy)
         self.conversation = context.conversations.create_conversation("daily-checkin")

@@ -103,6 +103,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ],
         writes=[
             "create_memory_space",
+            "open_default_space",
             "delete_memory_space",
             "grant_space",
             "revoke_space",

@@ -202,6 +202,7 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.shared_space_id},
     ],
     "memory.list_memory_spaces": [lambda _: {}],
+    "memory.open_default_space": [lambda _: {}],
     "memory.list_shared_spaces": [lambda _: {}, lambda things: {"limit": 1, "cursor": things.space_id}],
     "memory.list_grants": [
         lambda things: {"memory_space_id": things.space_id},

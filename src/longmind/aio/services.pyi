@@ -261,6 +261,15 @@ class AsyncMemory:
         name: at most 255 characters; a space may have none.
         kind: `user`, or `shared` for a space of the user's own that others may be granted to read.
         metadata: up to 64 KiB of JSON of the app's own."""
+    async def open_default_space(self) -> MemorySpace:
+        """Return the space to use where none is named; for a user without spaces, create it.
+
+        It is the user's only space of the kinds `user` and `shared`, or of several the one called `default`; a user
+        with neither gets that of the context's group, or a new space called `default`. A binding leads from the user's
+        conversations in the namespace `chat` into it: one that was paused stays paused, one that is missing is created.
+        Safe to call from many threads and processes at once.
+
+        Raises InvalidInput if the user has several spaces and none is called `default`."""
     async def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
         """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them."""
     async def list_memory_spaces(self) -> list[MemorySpace]:

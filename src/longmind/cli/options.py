@@ -19,7 +19,7 @@ import typer
 from longmind.context import Context
 from longmind.engine import Engine, open
 from longmind.errors import InvalidInput
-from longmind.memory.space_lookup import DEFAULT_SPACE, find_default_space, find_space
+from longmind.memory.space_lookup import find_space
 from longmind.models.space import MemorySpace
 from longmind.settings import Caller, load_caller, load_settings
 from longmind.store.database_url import sqlite_path
@@ -62,10 +62,8 @@ class MemoryAccess:
 
     def choose_space(self, name: str | None) -> MemorySpace:
         """Return the space of that name or id, or the default one, which is created for a user without spaces."""
-        if name is not None:
-            return find_space(self.context.memory, name)
-        found = find_default_space(self.context.memory, self.context.scope.group)
-        return found or self.context.memory.create_memory_space(DEFAULT_SPACE)
+        memory = self.context.memory
+        return memory.open_default_space() if name is None else find_space(memory, name)
 
 
 def make_context(engine: Engine, caller: Caller) -> Context:

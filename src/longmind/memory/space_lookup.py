@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from longmind.errors import InvalidInput, NotFound
+from longmind.errors import NotFound
+from longmind.memory.default_space import choose_default, list_names
 from longmind.memory.service import Memory
 from longmind.models.space import MemorySpace, SpaceKind
 
-DEFAULT_SPACE = "default"
-"""The name of the space to use when a user has several and names none."""
-
 _MEANT_FIRST: tuple[SpaceKind, ...] = ("user", "shared", "agent", "group")
-_OF_CONVERSATIONS: tuple[SpaceKind, ...] = ("user", "shared")
 
 
 def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
@@ -27,31 +24,10 @@ def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
         if space.name == id_or_name:
             return space
     missing = NotFound("memory space", id_or_name)
-    missing.hint = _list_names([*own, *others])
+    missing.hint = list_names([*own, *others])
     raise missing
 
 
 def find_default_space(memory: Memory, group: str | None = None) -> MemorySpace | None:
-    """Return the space to use if none is named, or None if there is no memory yet.
-
-    That is the user's only space of the kinds `user` and `shared`, or of several the one called `default`. A user with
-    none of these gets the space of the group that the memory tools write to. Raises InvalidInput if several spaces are
-    left and none is called `default`.
-    """
-    own = memory.list_memory_spaces()
-    candidates = [space for space in own if space.kind in _OF_CONVERSATIONS]
-    if not candidates:
-        candidates = [space for space in own if space.kind == "group" and space.name == (group or DEFAULT_SPACE)]
-    if len(candidates) <= 1:
-        return candidates[0] if candidates else None
-    called = [space for space in candidates if space.name == DEFAULT_SPACE]
-    if called:
-        return called[0]
-    raise InvalidInput(
-        f"The user has {len(candidates)} memory spaces, and the call names none.", hint=_list_names(candidates)
-    )
-
-
-def _list_names(spaces: list[MemorySpace]) -> str:
-    names = [space.name or space.id for space in spaces]
-    return f"Name one of these: {', '.join(names)}." if names else "Create a memory space first."
+    """Return the space to use if none is named, as `choose_default` does, without creating one."""
+    return choose_default(memory.list_memory_spaces(), group)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from longmind.clock import Micros
-from longmind.errors import InvalidInput
+from longmind.errors import InvalidInput, NotFound
+from longmind.memory.default_space import find_bound_default, open_default
 from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import validate_name
 from longmind.models.space import MemorySpace, SpaceKind
@@ -37,6 +39,23 @@ class Spaces(MemoryBase):
         return self._database.write(
             self._scope, store.create, self._scope, checked, kind, validate_metadata(metadata), self._clock()
         )
+
+    def open_default_space(self) -> MemorySpace:
+        """Return the space to use where none is named; for a user without spaces, create it.
+
+        It is the user's only space of the kinds `user` and `shared`, or of several the one called `default`; a user
+        with neither gets that of the context's group, or a new space called `default`. A binding leads from the user's
+        conversations in the namespace `chat` into it: one that was paused stays paused, one that is missing is created.
+        Safe to call from many threads and processes at once.
+
+        Raises InvalidInput if the user has several spaces and none is called `default`.
+        """
+        found = self._database.read(self._scope, find_bound_default, self._scope)
+        while found is None:
+            # Not found means that another transaction has deleted the space, so there is one to create.
+            with contextlib.suppress(NotFound):
+                found = self._database.write(self._scope, open_default, self._scope, self._clock())
+        return found
 
     def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
         """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them."""

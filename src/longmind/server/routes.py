@@ -116,6 +116,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.get_profile": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/profile"),
     # Memory spaces and who may read them.
     "memory.create_memory_space": HttpMapping("POST", "/ai-memory/spaces", status=201),
+    "memory.open_default_space": HttpMapping("POST", "/ai-memory/default-space"),
     "memory.list_memory_spaces": HttpMapping("GET", "/ai-memory/spaces"),
     "memory.list_shared_spaces": HttpMapping("GET", "/ai-memory/shared-spaces"),
     "memory.get_memory_space": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}"),

@@ -25,6 +25,7 @@ _KEY_PARAMETERS = ("idempotency_key", "unique_key")
 _REPEATABLE = frozenset(
     {
         "memory.create_memory_space",
+        "memory.open_default_space",
         "memory.grant_space",
         "memory.archive_atom",
         "memory.undo_decision",

@@ -93,6 +93,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         }
     },
     "memory.create_memory_space": {"body": {"name": "personal"}},
+    "memory.open_default_space": {},
     "memory.delete_memory_space": {"path": _SPACE},
     "memory.grant_space": {"path": {**_SPACE, "reader": "bob"}},
     "memory.revoke_space": {"path": {**_SPACE, "reader": "bob"}},

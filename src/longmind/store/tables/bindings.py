@@ -15,7 +15,7 @@ from typing import Any, Literal
 from longmind.clock import Micros, to_iso
 from longmind.errors import InvalidInput, NotFound
 from longmind.ids import new_id
-from longmind.models.binding import Binding, ConversationScope, ExtractionPolicy
+from longmind.models.binding import EVERYBODY, Binding, ConversationScope, ExtractionPolicy
 from longmind.scope import Scope
 from longmind.store.database import BEYOND_ALL_IDS, Row, Transaction
 from longmind.store.tables import spaces
@@ -183,6 +183,21 @@ def list_covered_for(
         return spaces.get(run, bound.id) is None
 
     return sorted({namespace for namespace, bound in covered if any(map(leads_there, bound))})
+
+
+def is_bound(run: Transaction, scope: Scope, namespace: str, space_id: str) -> bool:
+    """Return whether a binding leads from a namespace of the user into one of their spaces.
+
+    Bindings that others have made for all users count, and so do paused ones of the user's own.
+    """
+    covered = list_covered(run, scope.user_id)
+    # Paused bindings have no members, so they are looked up among those that the user has made.
+    for row in run.all("list_bindings", user_id=scope.user_id, before_id=BEYOND_ALL_IDS, limit=_ALL):
+        binding = _to_binding(row)
+        if not binding.enabled:
+            bound = [space for space in _read_spaces(row) if not space.deleted]
+            covered += [(member.namespace, bound) for member in binding.members if member.user_id == scope.user_id]
+    return not {namespace, EVERYBODY}.isdisjoint(list_covered_for(run, scope, space_id, covered))
 
 
 def list_matching(run: Transaction, user_id: str, namespace: str) -> list[tuple[Binding, list[BoundSpace]]]:
