@@ -25,6 +25,7 @@ from longmind.events.mirror.rebuild import MirrorRebuilder
 from longmind.events.mirror.writer import Mirror
 from longmind.events.timeline import TimelineLog
 from longmind.extraction.candidate import Extractor
+from longmind.extraction.extraction_versions import ExtractionVersions
 from longmind.extraction.extractor_registry import choose_extractor
 from longmind.jobs import Jobs
 from longmind.jobs.handler_registry import HandlerRegistry
@@ -80,6 +81,7 @@ class EngineParts:
         self.settings = settings
         self.closed = False
         self.templates = Templates()
+        self.extraction_versions = ExtractionVersions(extractor)
         self.count_tokens = choose_counter(token_counter)
         self.mirror = (
             Mirror(Path(settings.events_jsonl_dir), settings.events_jsonl_fsync) if settings.events_jsonl_dir else None
@@ -170,7 +172,12 @@ class EngineParts:
             from longmind.extraction.pipeline import Pipeline
 
             self._pipeline = Pipeline(
-                self.database, self.retriever, self.extractor_of, self.clock, self.settings.job_attempts
+                self.database,
+                self.retriever,
+                self.extractor_of,
+                self.extraction_versions,
+                self.clock,
+                self.settings.job_attempts,
             )
         return self._pipeline
 
@@ -269,6 +276,7 @@ class ServiceFactory:
             parts.settings.job_attempts,
             parts.wake_workers,
             parts.count_tokens,
+            parts.extraction_versions,
         )
 
     def make_working_context(self, scope: Scope) -> WorkingContexts:

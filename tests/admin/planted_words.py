@@ -103,9 +103,9 @@ def _talk(chat: Any, memory: Any, word: Words, user_id: str) -> Any:
     namespace = word()
     space = memory.create_memory_space(word())
     binding = memory.create_binding(
-        {"namespace": namespace, "userId": user_id}, [space.id], extraction_policy={"extraction_version": word()}
+        {"namespace": namespace, "userId": user_id}, [space.id], extraction_policy={"extraction_version": "v2"}
     )
-    memory.update_binding(binding.id, extraction_policy={"extraction_version": word()})
+    memory.update_binding(binding.id, extraction_policy={"extraction_version": "v3"})
     spare = memory.create_binding({"namespace": word(), "userId": user_id}, [space.id])
     memory.delete_binding(spare.id)
     conversation = chat.create_conversation(
@@ -153,7 +153,7 @@ def _run(chat: Any, word: Words) -> None:
 
 def _finish(chat: Any, memory: Any, word: Words, conversation: Any) -> None:
     chat.refresh_rolling_summary(conversation.id)
-    memory.run_extraction_for_conversation(conversation.id, extraction_version=word())
+    memory.run_extraction_for_conversation(conversation.id, extraction_version="v1")
     chat.close_conversation(conversation.id)
     stale = chat.create_conversation(name := word())
     chat.append_user_message(stale.id, word())

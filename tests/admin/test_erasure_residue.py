@@ -36,8 +36,9 @@ NOT_PLANTED = {
 }
 # Models, tools and their handlers are objects of a program, and cannot be sent.
 NOT_SENT = NOT_PLANTED | {"conversations.run_turn"}
-# Ids that the engine has given, and what of a program takes no words.
+# Ids that the engine has given, versions, of which there are a few, and what of a program takes no words.
 NOT_WORDS = {
+    "extraction_policy", "extraction_version",
     "alias_id", "atom_id", "binding_id", "canonical_id", "conversation_id", "decision_id", "id", "job_id",
     "memory_space_id", "memory_space_ids", "supersedes", "cancel", "memory_policy", "model", "on_text", "tool_handler",
     "usage",

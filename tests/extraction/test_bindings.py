@@ -195,6 +195,59 @@ def test_an_invalid_binding_is_refused(
     assert ctx.memory.list_bindings() == []
 
 
+@pytest.mark.conforms("A5.8", "A5.9")
+@pytest.mark.parametrize("extractor_name", ["none", "rules", "local"])
+def test_an_unknown_version_is_refused_whatever_extracts(database_url: str, extractor_name: str) -> None:
+    with longmind.open(database_url, extractor=extractor_name, embedder="none") as engine:
+        ctx = user(engine, "ada")
+        space = ctx.memory.create_memory_space("daily")
+        binding = ctx.memory.create_binding(MINE, [space.id], {"extractionVersion": "extraction-v2"})
+        conversation = talk(ctx, "I like tea.")
+        for refused in (
+            lambda: ctx.memory.create_binding(MINE, [space.id], {"extractionVersion": "v9"}),
+            lambda: ctx.memory.update_binding(binding.id, extraction_policy={"extractionVersion": "v9"}),
+            lambda: ctx.memory.run_extraction_for_conversation(conversation.id, extraction_version="v9"),
+        ):
+            with pytest.raises(longmind.InvalidInput, match="Unknown extraction version 'v9'") as error:
+                refused()
+            assert "extraction-v1" in error.value.hint
+        assert [each.id for each in ctx.memory.list_bindings()] == [binding.id]
+
+
+class DatedExtractor(SentenceExtractor):
+    versions = ("v1", "2026-05")
+
+
+@pytest.mark.conforms("A5.8")
+def test_an_extractor_of_the_programs_own_has_the_versions_that_it_declares(database_url: str) -> None:
+    extractor = DatedExtractor()
+    with longmind.open(database_url, extractor=extractor, embedder="none") as engine:
+        ctx = user(engine, "ada")
+        space = ctx.memory.create_memory_space("daily")
+        ctx.memory.create_binding(MINE, [space.id], {"extractionVersion": "2026-05"})
+        with pytest.raises(longmind.InvalidInput, match="Use one of 2026-05, v1"):
+            ctx.memory.create_binding(MINE, [space.id], {"extractionVersion": "v2"})
+        conversation = talk(ctx, "I like tea.")
+        engine.work()
+        assert [version for _, version in extractor.asked] == ["2026-05"]
+    # Another extractor, which does not know the version of the binding: the job says so, and the binding can be paused.
+    with longmind.open(database_url, extractor="rules", embedder="none", job_attempts=1) as engine:
+        ctx = user(engine, "ada")
+        talk(ctx, "I like rain.")
+        assert engine.work().dead == 1
+        assert "Unknown extraction version '2026-05'" in str(ctx.jobs.list_jobs(limit=1)[0].error)
+        (binding,) = ctx.memory.list_bindings()
+        assert not ctx.memory.update_binding(binding.id, enabled=False).enabled
+        assert ctx.conversations.get_conversation(conversation.id) is not None
+
+
+def test_versions_that_are_no_list_are_refused(sqlite_url: str) -> None:
+    extractor = SentenceExtractor()
+    extractor.versions = "v1"  # type: ignore[attr-defined]
+    with pytest.raises(longmind.InvalidInput, match="The extractor's versions are 'v1'"):
+        longmind.open(sqlite_url, extractor=extractor)
+
+
 @pytest.mark.conforms("A5.5", "R-G")
 def test_a_window_fires_after_a_number_of_answered_turns(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace, extractor: SentenceExtractor

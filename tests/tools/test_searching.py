@@ -123,6 +123,26 @@ def test_relevance_is_between_0_and_1_and_falls_with_the_rank(database_url: str,
         assert len(set(scores)) > 2
 
 
+@pytest.mark.conforms("B2.4", "R-F")
+@pytest.mark.parametrize("embedder", [None, WordsEmbedder()], ids=["words", "vectors"])
+def test_the_only_result_is_not_as_relevant_as_the_exact_words_unless_it_has_them(
+    database_url: str, embedder: Any
+) -> None:
+    with longmind.open(database_url, embedder=embedder) as engine:
+        tools = engine.context(**OWNER).tools
+        tools.memory_store("preference", SEED[0][1])
+
+        def find(query: str) -> tuple[float, bool]:
+            (entry,) = tools.memory_search(query).results
+            return entry.relevance_score, entry.weak
+
+        exact, weak = find(SEED[0][1]), find("the prices of all cheese")
+        assert exact[0] > 0.8
+        assert not exact[1]
+        assert weak[0] < 0.3
+        assert weak[1]
+
+
 @pytest.mark.conforms("T10", "B5.1")
 def test_what_tells_how_to_behave_comes_with_a_notice_and_where_it_is_from(tools: Tools) -> None:
     fact = tools.memory_store("fact", "Works on weekdays.")

@@ -123,7 +123,8 @@ class Extractor(Protocol):
         """Return the candidates in messages.
 
         messages: the messages in their order; read-only ones are context and give no candidates.
-        version: the version of the prompt, for extractors that have one.
+        version: the version of the prompt, for extractors that have one: one of Longmind's prompts or, if the extractor
+            has an attribute `versions`, one of these names.
         """
 
 

@@ -28,6 +28,7 @@ from longmind.extraction.candidate import Candidate, Cost, Extractor
 from longmind.extraction.candidate_validation import find_time, validate_candidates
 from longmind.extraction.consolidation.job import Consolidator
 from longmind.extraction.conversation_facts import ConversationFactReader
+from longmind.extraction.extraction_versions import ExtractionVersions
 from longmind.extraction.forgotten import ForgettableFact
 from longmind.extraction.known_facts import KnownFactFinder
 from longmind.extraction.patterns.job import PatternFinder
@@ -101,6 +102,7 @@ class Pipeline:
         database: Database,
         retriever: AtomRetriever,
         extractor_of: Callable[[Scope], Extractor] | None,
+        versions: ExtractionVersions,
         clock: Clock,
         job_attempts: int,
     ) -> None:
@@ -111,6 +113,7 @@ class Pipeline:
         self._database = database
         self._retriever = retriever
         self._extractor_of = extractor_of
+        self._versions = versions
         self._clock = clock
         self._job_attempts = job_attempts
 
@@ -192,6 +195,8 @@ class Pipeline:
             raise InvalidInput(
                 "The engine has no extractor.", hint="Open the engine with an extractor, such as extractor='rules'."
             )
+        # The order may come from an import, or from an engine with another extractor.
+        self._versions.validate(order.version)
         extracted = self._known_facts.extract(self._extractor_of(scope), source, order.version)
         validated = validate_candidates(extracted.candidates, source.messages)
         valid = self._cut_forgotten(source, [candidate for candidate, refusal in validated if refusal is None])

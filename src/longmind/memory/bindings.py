@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from longmind.clock import Micros
@@ -30,13 +29,10 @@ from longmind.store.triggers import extraction_requests
 from longmind.store.triggers.extraction_requests import ExtractionOrder
 from longmind.validation.identifiers import validate_id
 from longmind.validation.parameter_limits import LIMIT, BindingId, ConversationId, Label, Limit, SpaceId
-from longmind.validation.text import validate_text
 
 MOST_MEMBERS = 1_000
 """Alternatives in the scope of a binding, and spaces of a binding."""
 MOST_WINDOW_TURNS = 10_000
-_VERSION_LIMIT = 64
-_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]*")
 
 
 class Bindings(MemoryBase):
@@ -58,11 +54,9 @@ class Bindings(MemoryBase):
         Binding conversations of other users needs the capability `admin`.
         """
         scope = _validate_scope(conversation_scope)
-        new = NewBinding(
-            scope,
-            _validate_spaces(memory_space_ids),
-            _validate_policy(validate_value(ExtractionPolicy, extraction_policy or {}, "extraction_policy")),
-        )
+        policy = _validate_policy(validate_value(ExtractionPolicy, extraction_policy or {}, "extraction_policy"))
+        self._versions.validate(policy.extraction_version)
+        new = NewBinding(scope, _validate_spaces(memory_space_ids), policy)
         # A binding reads conversations, so users may bind only their own.
         if store.reaches_others(new.members, self._scope.user_id):
             self._scope.require("admin")
@@ -91,6 +85,9 @@ class Bindings(MemoryBase):
         if enabled is not None and not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {enabled!r}.")
         changes = _validate_changes(extraction_policy)
+        # Only a version that is passed: a binding of an earlier release can be paused whatever it names.
+        if "extraction_version" in changes:
+            self._versions.validate(changes["extraction_version"])
         checked = validate_id("binding_id", binding_id)
         updated = self._database.write(self._scope, _update, self._scope, checked, changes, enabled, self._clock())
         # Resuming makes the waiting jobs due at once; otherwise they look again after minutes.
@@ -114,7 +111,7 @@ class Bindings(MemoryBase):
         dry_run: write nothing, and return what would be added, reinforced, superseded and skipped.
         """
         checked = validate_id("conversation_id", conversation_id)
-        version = None if extraction_version is None else _validate_version(extraction_version)
+        version = None if extraction_version is None else self._versions.validate(extraction_version)
         # A dry run does in this call what the jobs would do, up to the transaction that writes.
         if dry_run:
             orders = self._database.read(self._scope, _list_replays, self._scope, checked, version)
@@ -195,7 +192,6 @@ def _validate_changes(given: PolicyInput | None) -> dict[str, Any]:
 
 
 def _validate_policy(policy: ExtractionPolicy) -> ExtractionPolicy:
-    _validate_version(policy.extraction_version)
     turns = policy.window_turns
     if not 0 <= turns <= MOST_WINDOW_TURNS:
         raise InvalidInput(f"window_turns is {turns}.", hint=f"Pass a number from 0 to {MOST_WINDOW_TURNS:,}.")
@@ -204,12 +200,3 @@ def _validate_policy(policy: ExtractionPolicy) -> ExtractionPolicy:
             "windowed is True, but window_turns is 0.", hint="Pass the number of turns after which to extract."
         )
     return policy
-
-
-def _validate_version(version: object) -> str:
-    checked = validate_text("extraction_version", version, limit=_VERSION_LIMIT, blank=False)
-    if not _VERSION.fullmatch(checked):
-        raise InvalidInput(
-            f"extraction_version is {version!r}.", hint="Use letters, digits, '.', '-' and '_', like 'v1'."
-        )
-    return checked

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from longmind.assembly.tokens import TokenCounter
 from longmind.clock import Clock
 from longmind.errors import NotFound
+from longmind.extraction.extraction_versions import ExtractionVersions
 from longmind.scope import ReaderScope, Scope
 from longmind.store.database import Database
 from longmind.store.tables import grants
@@ -50,6 +51,7 @@ class MemoryBase:
         job_attempts: int,
         wake_workers: Callable[[], None],
         count: TokenCounter,
+        versions: ExtractionVersions,
     ) -> None:
         self._database = database
         self._scope = scope
@@ -60,6 +62,7 @@ class MemoryBase:
         self._job_attempts = job_attempts
         self._wake_workers = wake_workers
         self._count = count
+        self._versions = versions
 
     @property
     def _retriever(self) -> AtomRetriever:

@@ -25,7 +25,8 @@ class ExtractionPolicy(Value):
     """The rules of a binding for when to extract: by default once, when a conversation closes."""
 
     extraction_version: Label = Field(default="v1", strict=True)
-    """The version of the extractor's instructions. A new one applies to later extractions."""
+    """The version of the extractor's instructions: `v1`, `v2` or `v3`, or one that an extractor of the program's own
+    declares. A new one applies to later extractions."""
     on_conversation_closed: StrictBool = True
     windowed: StrictBool = False
     """True to extract an open conversation too, after every `window_turns` answered turns."""

@@ -39,15 +39,21 @@ class Prompt:
         return _PLACEHOLDER.sub(lambda found: str(values[found[1]]), self.text)
 
 
+@lru_cache
 def list_versions() -> list[str]:
     """Return the full names of all versions, sorted."""
     return sorted(file.name.removesuffix(".md") for file in _PROMPTS.iterdir() if file.name.endswith(".md"))
 
 
+def to_full_name(version: str) -> str:
+    """Return the full name of a version; `v1` is short for `extraction-v1`."""
+    return version if version.startswith(_FAMILY) else f"{_FAMILY}{version}"
+
+
 @lru_cache
 def load_prompt(version: str) -> Prompt:
     """Return the prompt of a version; `v1` is short for `extraction-v1`. Raises `InvalidInput` for an unknown one."""
-    full = version if version.startswith(_FAMILY) else f"{_FAMILY}{version}"
+    full = to_full_name(version)
     if full not in list_versions():
         raise InvalidInput(f"Unknown extraction version {version!r}.", hint=f"Use one of {', '.join(list_versions())}.")
     return Prompt(full, (_PROMPTS / f"{full}.md").read_text("utf-8").replace(_SLOTS, describe_slots()))
