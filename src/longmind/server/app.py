@@ -1,4 +1,4 @@
-"""The ASGI application: the routes of all operations, their OpenAPI document, MCP, probes and middleware.
+"""The ASGI application: the routes of all operations, their OpenAPI document and its pages, MCP, probes, middleware.
 
 From the outside in, a request passes request ids and tracing, security headers, CORS (if configured), encoded slashes,
 Starlette's router, and one `Endpoint`. Starlette only routes: parsing, validation and errors are ours, because they
@@ -32,6 +32,7 @@ from longmind.server.mcp_mount import MCP_PATH, make_mcp_app
 from longmind.server.observability.probes import add_probes
 from longmind.server.openapi.document import describe_api
 from longmind.server.problems import UnknownPath
+from longmind.server.reference.pages import ReferencePages
 from longmind.server.routes import Route, make_routes
 from longmind.server.streaming import RunTurnHandler
 
@@ -67,8 +68,10 @@ def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
     for route in routes:
         by_path.setdefault(route.http.path, {})[route.http.method] = _make_handler(route, shared)
     paths = [PathRoute(path, Endpoint(handlers)) for path, handlers in by_path.items()]
-    document = PathRoute("/openapi.json", DocumentEndpoint(to_json(describe_api(routes))))
-    app = Starlette(routes=[*paths, document, PathRoute(MCP_PATH, agents)], lifespan=lifespan)
+    description = describe_api(routes)
+    document = PathRoute("/openapi.json", DocumentEndpoint(to_json(description)))
+    pages = ReferencePages(description, authenticator).make_routes()
+    app = Starlette(routes=[*paths, document, *pages, PathRoute(MCP_PATH, agents)], lifespan=lifespan)
     app.state.authenticator = authenticator
     # A path with a final slash is unknown, as the OpenAPI document says; Starlette would redirect it.
     app.router.redirect_slashes = False

@@ -6,6 +6,7 @@ so that a type that several operations use has one component. Limits come from t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from importlib.metadata import version
@@ -19,6 +20,7 @@ from longmind.server.http.parameters import TIMELINE_PARAMETERS, ArgumentReader
 from longmind.server.http.preconditions import ENTITY_TAG, find_key_parameter
 from longmind.server.http.responses import ResultWriter
 from longmind.server.openapi.examples import EXAMPLES
+from longmind.server.openapi.parameter_notes import split_notes
 from longmind.server.problems import PROBLEM_TYPE
 from longmind.server.routes import Route
 from longmind.server.streaming import EVENT_STREAM
@@ -130,18 +132,20 @@ class _RouteDescription:
         """The types of the parameters, by their names in requests."""
         if route.has_timeline:
             self.annotations |= TIMELINE_PARAMETERS
+        self._text, notes = split_notes(inspect.getdoc(route.operation.method) or "", parameters)
+        self.notes = {route.to_wire_name(name): note for name, note in notes.items()}
+        """The notes of the docstring on parameters, by their names in requests."""
 
     def describe(self, schemas: _Schemas) -> dict[str, Any]:
         """Return the operation object. Its texts are the docstring of the method behind it."""
         route = self.route
-        paragraphs = (route.operation.method.__doc__ or "").split("\n\n", 1)
         description: dict[str, Any] = {
             "operationId": route.id,
             "tags": [route.operation.service],
             "summary": route.operation.summary,
         }
-        if len(paragraphs) > 1:
-            description["description"] = " ".join(paragraphs[1].split())
+        if self._text:
+            description["description"] = self._text
         if parameters := [*self._describe_path(), *self._describe_query(schemas), *self._describe_headers()]:
             description["parameters"] = parameters
         if self.arguments.body is not None:
@@ -171,9 +175,13 @@ class _RouteDescription:
                 "schema": _limit(_strip_titles(TypeAdapter(annotation).json_schema()), annotation),
                 "example": examples[outer],
             }
+            | self._describe_note(outer)
             for outer, inner in self.route.in_path.items()
             for annotation in [self.arguments.in_path[inner].annotation]
         ]
+
+    def _describe_note(self, name: str) -> dict[str, str]:
+        return {"description": self.notes[name]} if name in self.notes else {}
 
     def _describe_query(self, schemas: _Schemas) -> list[dict[str, Any]]:
         schema = schemas.get_query(self)
@@ -181,6 +189,7 @@ class _RouteDescription:
         examples = EXAMPLES[self.route.operation.path].get("query", {})
         return [
             {"name": name, "in": "query", "schema": _to_query_schema(part)}
+            | self._describe_note(name)
             | ({"required": True} if name in required else {})
             | ({"example": examples[name]} if name in examples else {})
             for name, part in schema.get("properties", {}).items()
@@ -274,7 +283,7 @@ class _Schemas:
         schema = self._schemas[f"body {each.route.id}"]
         name = schema.get("$ref", "").rpartition("/")[2]
         if name.endswith("Body"):
-            self.components[name] = _limit_fields(self._top_level[name], each.annotations)
+            self.components[name] = _add_notes(_limit_fields(self._top_level[name], each.annotations), each.notes)
             return schema
         return schema
 
@@ -330,6 +339,15 @@ def _limit_fields(schema: Schema, annotations: Mapping[str, Any]) -> Schema:
     if "properties" not in schema:
         return schema
     parts = {name: _limit(part, annotations.get(name)) for name, part in schema["properties"].items()}
+    return {**schema, "properties": parts}
+
+
+def _add_notes(schema: Schema, notes: Mapping[str, str]) -> Schema:
+    """Return the schema of an object with notes as the descriptions of its fields."""
+    parts = {
+        name: {**part, "description": notes[name]} if name in notes else part
+        for name, part in schema["properties"].items()
+    }
     return {**schema, "properties": parts}
 
 
