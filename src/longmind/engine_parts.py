@@ -43,6 +43,7 @@ from longmind.scope import Scope
 from longmind.settings import Settings
 from longmind.store.database_url import open_database
 from longmind.store.tables.mirror_rows import find_newest_place
+from longmind.store.tables.quotas import QuotaLimits
 from longmind.store.whole_tables.user_rows import UserTableColumns
 from longmind.summaries.distiller_registry import Distillers
 from longmind.summaries.rolling_summaries import RollingSummaries
@@ -297,7 +298,13 @@ class ServiceFactory:
 
     def make_tools(self, scope: Scope) -> Tools:
         parts = self._parts
-        return Tools(parts.database, scope, parts.clock, lambda: parts.retriever, parts.settings.audit_key)
+        settings = parts.settings
+        limits: QuotaLimits = {
+            "stores": settings.session_stores,
+            "supersedes": settings.session_supersedes,
+            "deletes": settings.session_deletes,
+        }
+        return Tools(parts.database, scope, parts.clock, lambda: parts.retriever, settings.audit_key, limits)
 
     def make_events(self, scope: Scope) -> Events:
         parts = self._parts

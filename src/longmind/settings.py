@@ -30,6 +30,9 @@ _MOST = {
     "rolling_summary_turns": 10_000,
     "rolling_summary_characters": 100_000,
     "purge_superseded_days": 36_500,
+    "session_stores": 1_000_000,
+    "session_supersedes": 1_000_000,
+    "session_deletes": 1_000_000,
     "hot_log_events": 100_000,
     "hot_log_days": 36_500,
 }
@@ -106,6 +109,12 @@ class Settings:
     """Interval at which an idle worker looks for jobs of other processes."""
     purge_superseded_days: int = 90
     """Days that a superseded entry of the memory tools is kept: 1 to 36,500."""
+    session_stores: int = 20
+    """Entries that a session of the memory tools may store: 1 to 1,000,000."""
+    session_supersedes: int = 5
+    """Entries of these that may supersede others: 1 to 1,000,000."""
+    session_deletes: int = 5
+    """Entries that a session of the memory tools may delete: 1 to 1,000,000."""
     request_megabytes: float = 16.0
     """The size of a request to the server, at most."""
     request_seconds: float = 60.0

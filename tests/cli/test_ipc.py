@@ -245,3 +245,48 @@ def test_the_guidance_for_agents_is_printed(shell: Typed) -> None:
         assert word in printed.out
     for heading in ("## When to store an entry", "## What not to store", "## Before a session ends"):
         assert heading in printed.out
+
+
+@pytest.mark.conforms("B1.8", "B4.2")
+def test_without_a_session_the_process_that_calls_is_one(home: Path) -> None:
+    """Calls of one shell are counted together, and those of another shell apart from them."""
+    store = """ipc tool.invoke.memory_store '{"type": "fact", "content": "A fact."}'"""
+    limited = {"LONGMIND_EMBEDDER": "none", "LONGMIND_SESSION_STORES": "2"}
+    done = in_a_process(f"{store}; {store}; {store}", home, **limited)
+    sessions = {json.loads(line)["session_id"] for line in done.out.splitlines()}
+    assert (len(sessions), len(done.out.splitlines())) == (1, 2)
+    assert json.loads(done.err)["code"] == "RATE_LIMITED"
+    another = in_a_process(f"{store}; true", home, **limited)
+    assert json.loads(another.out)["session_id"] not in sessions
+
+
+def test_a_tool_is_called_by_keywords_as_by_ipc(shell: Typed) -> None:
+    stored = shell("longmind tool memory_store type=fact 'content=Uses tabs = 4' tags=a,b").json
+    assert (stored["content"], stored["tags"]) == ("Uses tabs = 4", ["a", "b"])
+    by_ipc = shell("""ipc tool.invoke.memory_search '{"query": "tabs", "limit": 3, "tags": ["a"]}'""").json
+    for arguments in ("query=tabs limit=3 tags=a", """'{"query": "tabs", "limit": 3, "tags": ["a"]}'"""):
+        found = shell(f"longmind tool memory_search {arguments}").json
+        # Relevance fades with time, so the scores of two calls differ.
+        assert [each["id"] for each in found["results"]] == [each["id"] for each in by_ipc["results"]] == [stored["id"]]
+    assert (
+        stored["session_id"] == shell("longmind tool tool.invoke.memory_store type=fact content=1").json["session_id"]
+    )
+    assert shell("longmind tool memory_search include_superseded=true type=null").json["results"][0]["content"] == "1"
+    refused, by_ipc_refused = (
+        shell("longmind tool memory_search limit=x"),
+        shell("""ipc tool.invoke.memory_search '{"limit": "x"}'"""),
+    )
+    assert (refused.code, refused.err) == (by_ipc_refused.code, by_ipc_refused.err)
+    for arguments, said in (
+        ("query", "'query' is neither a JSON object nor a keyword."),
+        ("a=1 a=2", "a is given twice."),
+    ):
+        wrong = shell(f"longmind tool memory_search {arguments}")
+        assert (wrong.code, said in wrong.err) == (1, True)
+
+
+def test_an_unknown_tool_is_named_with_those_there_are(shell: Typed) -> None:
+    for line in ("longmind tool memory_serch", "ipc tool.invoke.memory_serch {}"):
+        error = json.loads(shell(line).err)
+        assert error["code"] == "UNKNOWN_TOOL"
+        assert error["message"].startswith("Unknown tool 'memory_serch'. Call one of memory_store,")

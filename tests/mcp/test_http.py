@@ -152,6 +152,29 @@ def test_a_key_that_is_revoked_opens_nothing_from_the_next_request_on(engine: lo
     assert asked_for_tools(address, bearer(made.token)).status_code == 401
 
 
+@pytest.mark.conforms("B1.8")
+@pytest.mark.parametrize("mode", ["legacy", pytest.param("auto", marks=pytest.mark.slow)])
+def test_an_agent_that_names_no_session_has_one_for_as_long_as_it_is_connected(
+    engine: longmind.Engine, address: str, mode: str
+) -> None:
+    async def talk() -> None:
+        sessions: list[set[str]] = []
+        for _ in range(2):
+            async with over_http(address, key_of(engine, "ada"), mode) as client:
+                stored = [
+                    (await client.call_tool("memory_store", {"type": "fact", "content": f"Fact {number}."}))
+                    for number in range(20)
+                ]
+                sessions.append({each.structured_content["session_id"] for each in stored})
+                refused = await text_of(client, "memory_store", {"type": "fact", "content": "More."})
+                assert refused.startswith("This session has used up its 20 stores.")
+        first, second = sessions
+        assert len(first) == len(second) == 1
+        assert first != second
+
+    anyio.run(talk)
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_there_are_no_sessions_to_listen_to_or_to_end(address: str, method: str) -> None:
     answer = httpx2.request(method, f"{address}/mcp", headers={"Accept": "text/event-stream"}, timeout=PATIENCE)

@@ -216,12 +216,32 @@ def test_a_quota_outlives_the_engine(database_url: str, tools: Tools) -> None:
         assert refusal(same.tools, "memory_store", {"type": "fact", "content": "More."}).code == "RATE_LIMITED"
 
 
-def test_without_a_session_of_the_host_a_session_lasts_a_day(engine: longmind.Engine, clock: SettableClock) -> None:
-    tools = engine.context(tenant_id="acme", app_id="support", user_id="ada").tools
-    assert {tools.memory_store("fact", f"Fact {number}.").session_id for number in range(20)} == {"day-2026-03-01"}
-    assert refusal(tools, "memory_store", {"type": "fact", "content": "More."}).code == "RATE_LIMITED"
+@pytest.mark.conforms("B1.8")
+def test_without_a_session_of_the_host_a_context_is_one(engine: longmind.Engine, clock: SettableClock) -> None:
+    context = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    (session,) = {context.tools.memory_store("fact", f"Fact {number}.").session_id for number in range(20)}
     clock.advance(24 * 3600)
-    assert tools.memory_store("fact", "The next day.").session_id == "day-2026-03-02"
+    assert refusal(context.tools, "memory_store", {"type": "fact", "content": "More."}).code == "RATE_LIMITED"
+    another = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+    assert another.tools.memory_store("fact", "More.").session_id != session
+    # An event belongs to a session only if the host names one.
+    assert context.scope.session_id is None
+
+
+def test_the_settings_say_how_much_a_session_may_do(database_url: str) -> None:
+    limits: dict[str, Any] = {"session_stores": 3, "session_supersedes": 1, "session_deletes": 1}
+    with longmind.open(database_url, embedder=None, **limits) as engine:
+        tools = engine.context(tenant_id="acme", app_id="support", user_id="ada").tools
+        first = tools.memory_store("fact", "One.")
+        second = tools.memory_store("fact", "Two.", supersedes=first.id)
+        again = refusal(tools, "memory_store", {"type": "fact", "content": "Three.", "supersedes": second.id})
+        assert again.message == "This session has used up its 1 supersedes."
+        third = tools.memory_store("fact", "Three.")
+        assert refusal(tools, "memory_store", {"type": "fact", "content": "Four."}).code == "RATE_LIMITED"
+        tools.memory_delete(third.id)
+        assert refusal(tools, "memory_delete", {"id": second.id}).message.endswith("its 1 deletes.")
+    with pytest.raises(longmind.InvalidInput, match="session_stores is 0"):
+        longmind.open(database_url, session_stores=0)
 
 
 def told_by(ctx: longmind.Context, trust: str) -> str:

@@ -8,12 +8,19 @@ import longmind
 from longmind.clock import to_iso
 from longmind.extraction.model.spend_cap import CallCost, TenantBudget
 from longmind.scope import TenantScope
+from longmind.settings import Settings
 from longmind.store.tables import spend
-from longmind.store.tables.quotas import LIMITS
+from longmind.store.tables.quotas import QuotaLimits
 from prove.concurrency.history import Operation
 from prove.concurrency.linearizable import IMPOSSIBLE, Impossible
 from prove.concurrency.objects.player import Player
 
+_DEFAULTS = Settings()
+LIMITS: QuotaLimits = {
+    "stores": _DEFAULTS.session_stores,
+    "supersedes": _DEFAULTS.session_supersedes,
+    "deletes": _DEFAULTS.session_deletes,
+}
 _SESSIONS = 40
 _MOVES_A_SESSION = 5
 CAP = 2_000

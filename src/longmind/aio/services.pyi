@@ -353,7 +353,8 @@ class AsyncTools:
         """Remember something across sessions: a preference, a fact, an instruction, context or a correction.
 
         With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither. A session
-        may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`."""
+        may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`. The
+        settings `session_…` change the numbers."""
     async def memory_search(self, query: str | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: int=20) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones.
 

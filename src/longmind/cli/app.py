@@ -26,6 +26,7 @@ from longmind.cli.commands import (
     reindex,
     serve,
     skill,
+    tool_call,
     users,
 )
 from longmind.cli.output import write_text
@@ -66,6 +67,7 @@ app.add_typer(events.app, name="events")
 app.command("serve")(serve.serve)
 app.command("worker")(serve.worker)
 app.command("mcp")(mcp.mcp)
+app.command("tool")(tool_call.tool)
 app.command("skill")(skill.skill)
 app.add_typer(keys.app, name="keys")
 app.add_typer(jobs.app, name="jobs")

@@ -75,7 +75,19 @@ def run(arguments: list[str]) -> NoReturn:
 @cache
 def _make_command() -> Any:
     # Typer inspects some sixty functions for this; tests and proofs, which run many commands, do it once.
-    return get_command(app)
+    command = get_command(app)
+    _hide_flag_types(command, None)
+    return command
+
+
+def _hide_flag_types(command: Any, parent: Any) -> None:
+    """Have --help show no type after a flag, which takes no value."""
+    context = command.context_class(command, parent=parent, **command.context_settings)
+    for parameter in command.get_params(context):
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    for member in getattr(command, "commands", {}).values():
+        _hide_flag_types(member, context)
 
 
 def _report(error: LongmindError, as_json: bool) -> None:

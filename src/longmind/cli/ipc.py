@@ -10,16 +10,17 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
+from longmind.cli.caller_process import name_caller_process
 from longmind.engine import open
 from longmind.errors import LongmindError, ToolError
 from longmind.settings import load_caller
 from longmind.tools.invocation import TOPIC
 
 _EXAMPLE = """ipc tool.invoke.memory_search '{"query": "TypeScript"}'"""
-_SCOPE_NAMES = ("tenant", "app", "user", "agent", "group", "session")
+SCOPE_NAMES = ("tenant", "app", "user", "agent", "group", "session")
 
 
 class _IpcParser(argparse.ArgumentParser):
@@ -33,8 +34,22 @@ class _IpcParser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Call a tool, print its answer, and end the process."""
     try:
-        answer = _invoke(_make_parser().parse_args(arguments))
-        if not _write(sys.stdout, answer):
+        options = _make_parser().parse_args(arguments)
+        run_tool(options.topic, options.arguments, options.url, {name: getattr(options, name) for name in SCOPE_NAMES})
+    except ToolError as error:
+        _write(sys.stderr, error.as_json())
+        sys.exit(1)
+
+
+def run_tool(topic: str, arguments: str, url: str | None, scope: Mapping[str, str | None]) -> None:
+    """Call a tool and print its answer; print an error to standard error, and end the process with 1.
+
+    topic: `tool.invoke.` and the name of the tool.
+    arguments: a JSON object.
+    scope: the options that name the caller.
+    """
+    try:
+        if not _write(sys.stdout, _invoke(topic, arguments, url, scope)):
             raise ToolError("PLUGIN_ERROR", "The tool ran, but its answer could not be written.")
     except ToolError as error:
         _write(sys.stderr, error.as_json())
@@ -53,30 +68,30 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument("topic", help=f"{TOPIC} and the name of the tool")
     parser.add_argument("arguments", help="the arguments of the tool, as a JSON object")
     parser.add_argument("--url", help="the database; LONGMIND_URL by default")
-    for name in _SCOPE_NAMES:
+    for name in SCOPE_NAMES:
         parser.add_argument(f"--{name}", help=f"the {name}; LONGMIND_{name.upper()} by default")
     return parser
 
 
-def _invoke(options: argparse.Namespace) -> dict[str, Any]:
-    """Call the tool that the command line names, and return its answer."""
-    tool = options.topic.removeprefix(TOPIC)
-    if tool == options.topic:
+def _invoke(topic: str, given: str, url: str | None, scope: Mapping[str, str | None]) -> dict[str, Any]:
+    """Call the tool of a topic, and return its answer."""
+    tool = topic.removeprefix(TOPIC)
+    if tool == topic:
         raise ToolError("UNKNOWN_TOOL", f"The topic does not begin with {TOPIC!r}. For example: {_EXAMPLE}", stage=1)
     try:
-        arguments = json.loads(options.arguments)
+        arguments = json.loads(given)
     except (ValueError, RecursionError):
         raise ToolError("VALIDATION_FAILED", f"The arguments are not JSON. For example: {_EXAMPLE}", stage=3) from None
-    caller = load_caller({name: getattr(options, name) for name in _SCOPE_NAMES})
+    caller = load_caller(scope)
     # A tool call extracts nothing, so the extractor's package is not imported.
-    with open(options.url, extractor="none") as engine:
+    with open(url, extractor="none") as engine:
         context = engine.context(
             tenant_id=caller.tenant,
             app_id=caller.app,
             user_id=caller.user,
             agent_id=caller.agent,
             group=caller.group,
-            session_id=caller.session,
+            session_id=caller.session or name_caller_process(),
         )
         return context.tools.invoke(tool, arguments)
 

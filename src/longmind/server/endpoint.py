@@ -21,6 +21,7 @@ from longmind.models.block import Block
 from longmind.runtime.thread_pool import Hop
 from longmind.scope import Scope
 from longmind.server.auth.identity import Authenticator, Identity, make_error_headers
+from longmind.server.http.connection_ids import find_connection
 from longmind.server.http.header_reader import RequestHeaders
 from longmind.server.http.parameters import ArgumentReader
 from longmind.server.http.preconditions import apply_conditions, apply_key, to_entity_tag, to_precondition_error
@@ -61,6 +62,15 @@ class EndpointContext:
             return engine.context(**{each.name: getattr(scope, each.name) for each in fields(scope)})
 
         self.context_of = context_of
+        self._engine = engine
+
+    def make_tools_context(self, scope: Scope, connection: str | None) -> Context:
+        """Return a context for a call of a memory tool: without a session of its own it has that of the connection."""
+        if scope.session_id is not None or connection is None:
+            return self.context_of(scope)
+        # Not kept: connections come and go.
+        named = {each.name: getattr(scope, each.name) for each in fields(scope)}
+        return self._engine.context(**{**named, "session_id": connection})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +114,19 @@ class OperationHandler:
         apply_conditions(self.route, request.headers, arguments)
         return identity, arguments
 
-    def call(self, identity: Identity, arguments: dict[str, Any]) -> HttpResponse:
-        """Call the operation in the scope of the authenticated user."""
-        service = getattr(self.shared.context_of(identity.scope), self._service)
+    def call(self, identity: Identity, arguments: dict[str, Any], connection: str | None = None) -> HttpResponse:
+        """Call the operation in the scope of the authenticated user.
+
+        connection: the id of the connection, by which calls of the memory tools are counted if the request names no
+        session.
+        """
+        shared = self.shared
+        context = (
+            shared.make_tools_context(identity.scope, connection)
+            if self._service == "tools"
+            else shared.context_of(identity.scope)
+        )
+        service = getattr(context, self._service)
         if self.route.has_timeline:
             level, bucket = arguments.pop("at"), arguments.pop("bucket")
             if level is not None or bucket is not None:
@@ -117,7 +137,7 @@ class OperationHandler:
     def respond(self, request: ReceivedRequest) -> HttpResponse:
         """Return the response to a request, whether it succeeds or fails."""
         try:
-            return self.call(*self.read_arguments(request))
+            return self.call(*self.read_arguments(request), find_connection(request.scope))
         except Exception as error:
             return to_error_response(error, request.headers)
 

@@ -10,6 +10,7 @@ from longmind.errors import LongmindError
 from longmind.mcp.http import McpApp
 from longmind.server.auth.identity import Authenticator, Identity
 from longmind.server.endpoint import to_error_response
+from longmind.server.http.connection_ids import find_connection
 from longmind.server.observability.middleware import IDENTITY, OPERATION
 
 MCP_PATH = "/mcp"
@@ -24,7 +25,7 @@ def make_mcp_app(engine: Engine, authenticator: Authenticator) -> McpApp:
         identity = scope[IDENTITY] = authenticator.identify(scope["headers"], client)
         return identity
 
-    return McpApp(engine, identify, _describe_problem)
+    return McpApp(engine, identify, _describe_problem, find_connection)
 
 
 def _describe_problem(error: LongmindError) -> tuple[int, Mapping[str, str], bytes]:

@@ -16,7 +16,7 @@ from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms, quotas, spaces
 from longmind.store.tables.atom_rows import PreparedAtom
-from longmind.store.tables.quotas import LIMITS, Counter
+from longmind.store.tables.quotas import Counter, QuotaLimits
 from longmind.tools.user_consent import CONSENT_STAGE, NeedsConfirmation
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ def store_entry(
     atom: PreparedAtom,
     indexing: IndexBatch,
     supersedes: str | None,
+    limits: QuotaLimits,
     now: Micros,
     *,
     confirmed: bool,
 ) -> Atom:
     """Store an entry, in place of another one if `supersedes` names it."""
-    _take_quota(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), now)
+    _take_quota(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), limits, now)
     space = spaces.create(run, scope, scope.group, "group", "{}", now)
     if supersedes is None:
         return insert_atoms(run, scope, space.id, [atom], indexing, now)[0]
@@ -47,21 +48,25 @@ def store_entry(
     return replace_atom(run, scope, supersedes, atom, indexing.finish(), now)
 
 
-def delete_entry(run: Transaction, scope: Scope, atom_id: str, now: Micros, *, confirmed: bool) -> None:
+def delete_entry(
+    run: Transaction, scope: Scope, atom_id: str, limits: QuotaLimits, now: Micros, *, confirmed: bool
+) -> None:
     """Remove an entry for good."""
-    _take_quota(run, scope, ("deletes",), now)
+    _take_quota(run, scope, ("deletes",), limits, now)
     entry = _get_entry(run, spaces.find_id(run, scope.group or "", "group"), atom_id)
     if _is_from_user(entry) and not confirmed:
         raise NeedsConfirmation(f"Forget {entry.text!r}?")
     remove_atom(run, scope, atom_id, now)
 
 
-def _take_quota(run: Transaction, scope: Scope, counters: tuple[Counter, ...], now: Micros) -> None:
-    exhausted = quotas.take(run, scope, counters, now)
+def _take_quota(
+    run: Transaction, scope: Scope, counters: tuple[Counter, ...], limits: QuotaLimits, now: Micros
+) -> None:
+    exhausted = quotas.take(run, scope, counters, limits, now)
     if exhausted is not None:
         raise ToolError(
             "RATE_LIMITED",
-            f"This session has used up its {LIMITS[exhausted]} {exhausted}.",
+            f"This session has used up its {limits[exhausted]} {exhausted}.",
             stage=CONSENT_STAGE,
             hint="Leave the rest for a later session, or store what matters most in fewer entries.",
         )

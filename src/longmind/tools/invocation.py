@@ -36,6 +36,7 @@ from longmind.ids import new_id
 from longmind.models.tool import Outcome, ToolValue
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
+from longmind.store.tables.quotas import QuotaLimits
 from longmind.tools.deadline import Deadline, Expired, run_within
 from longmind.tools.entry_views import to_entry_id, to_entry_message
 from longmind.tools.redaction import redact, redact_json
@@ -63,6 +64,7 @@ class Call:
     correlation: str
     at: Micros
     audit_key: str
+    limits: QuotaLimits
     known_fields: frozenset[str] = frozenset()
     """Names of arguments, which may stand in the audit; any other name could be a secret."""
 
@@ -154,10 +156,16 @@ class Call:
 
 
 def begin_call(
-    database: Database, scope: Scope, tool: str, fields: frozenset[str], now: Micros, audit_key: str
+    database: Database,
+    scope: Scope,
+    tool: str,
+    fields: frozenset[str],
+    now: Micros,
+    audit_key: str,
+    limits: QuotaLimits,
 ) -> Call:
     """Return a call with a new correlation id."""
-    return Call(database, scope, f"{TOPIC}{tool}", new_id("call", now), now, audit_key, fields)
+    return Call(database, scope, f"{TOPIC}{tool}", new_id("call", now), now, audit_key, limits, fields)
 
 
 def _to_tool_error(error: Exception) -> ToolError:

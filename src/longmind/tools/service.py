@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from longmind.audit import chain
-from longmind.clock import Clock, Instant, Micros, to_iso
+from longmind.clock import Clock, Instant
 from longmind.errors import InvalidInput, ToolError
+from longmind.ids import new_id
 from longmind.memory.validation import validate_instant
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
 from longmind.models.value import Page
@@ -18,14 +19,17 @@ from longmind.providers.language_model import BoundTool
 from longmind.scope import Scope
 from longmind.store.database import Database
 from longmind.store.tables import audit
+from longmind.store.tables.quotas import QuotaLimits
 from longmind.tools.deadline import Deadline
 from longmind.tools.invocation import begin_call
 from longmind.tools.memory_brief import as_prompt
+from longmind.tools.redaction import redact
 from longmind.tools.schema import parse_arguments
 from longmind.tools.tool_handlers import TOOLS
 from longmind.tools.user_consent import Confirm, NeedsConfirmation, ask_user
 from longmind.validation.identifiers import validate_label
 from longmind.validation.parameter_limits import LIMIT, Label, Limit, NumberCursor, ToolName
+from longmind.validation.text import quote_value
 
 if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever
@@ -41,17 +45,25 @@ class Tools:
     """Memory that an agent writes by itself, separate for each group and limited in what it can damage.
 
     Each call is validated strictly, audited, redacted and limited in time; sessions have quotas, and an entry that came
-    from the user changes only with consent.
+    from the user changes only with consent. A context that the host gave no session is a session of its own.
     """
 
     def __init__(
-        self, database: Database, scope: Scope, clock: Clock, retriever: Callable[[], AtomRetriever], audit_key: str
+        self,
+        database: Database,
+        scope: Scope,
+        clock: Clock,
+        retriever: Callable[[], AtomRetriever],
+        audit_key: str,
+        limits: QuotaLimits,
     ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
         self._find_retriever = retriever
         self._audit_key = audit_key
+        self._limits = limits
+        self._session_id = scope.session_id or new_id("ses", clock())
 
     def memory_store(
         self, type: EntryType, content: str, tags: Sequence[str] = (), supersedes: str | None = None
@@ -59,7 +71,8 @@ class Tools:
         """Remember something across sessions: a preference, a fact, an instruction, context or a correction.
 
         With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither. A session
-        may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`.
+        may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`. The
+        settings `session_…` change the numbers.
         """
         arguments = {"type": type, "content": content, "tags": _to_list(tags), "supersedes": supersedes}
         return StoredEntry.model_validate(self.invoke("memory_store", arguments))
@@ -146,7 +159,7 @@ class Tools:
         lines = self._database.read(
             self._scope,
             audit.list_lines,
-            self._build_scope(self._clock()).group or "",
+            self._build_scope().group or "",
             correlation=validate_label("correlation", correlation),
             topic=validate_label("topic", topic),
             outcome=outcome,
@@ -164,15 +177,16 @@ class Tools:
         The name and the arguments are validated within the call, so that a refused call is audited like any other.
         """
         tool = TOOLS.get(tool_name) if isinstance(tool_name, str) else None
-        scope = self._build_scope(self._clock())
-        known = ("(unknown)", frozenset[str]()) if tool is None else (tool_name, frozenset(tool.takes.model_fields))
-        call = begin_call(self._database, scope, *known, self._clock(), self._audit_key)
+        scope = self._build_scope()
+        recorded = ("(unknown)", frozenset[str]()) if tool is None else (tool_name, frozenset(tool.takes.model_fields))
+        call = begin_call(self._database, scope, *recorded, self._clock(), self._audit_key, self._limits)
 
         def attempt(confirmed: bool) -> dict[str, Any]:
             def work(deadline: Deadline) -> dict[str, Any]:
                 if tool is None:
-                    hint = f"Call one of {', '.join(TOOLS)}."
-                    raise ToolError("UNKNOWN_TOOL", "Unknown tool.", stage=1, hint=hint)
+                    known = ", ".join(TOOLS)
+                    message = f"Unknown tool {redact(quote_value(tool_name))}. Call one of {known}."
+                    raise ToolError("UNKNOWN_TOOL", message, stage=1)
                 parsed = parse_arguments(tool.takes, arguments)
                 return tool.handle(call, self._find_retriever, parsed, deadline, confirmed)
 
@@ -187,8 +201,8 @@ class Tools:
             raise refusal
         return attempt(True)
 
-    def _build_scope(self, now: Micros) -> Scope:
-        """Return the scope of a call, with a group and a session; where the host names none, a session lasts a day."""
+    def _build_scope(self) -> Scope:
+        """Return the scope of a call, with a group and a session; where the host names none, the context is one."""
         group = self._scope.group or DEFAULT_GROUP
         if not _GROUP.fullmatch(group):
             raise ToolError(
@@ -198,7 +212,7 @@ class Tools:
                 field="group",
                 hint="Use letters, digits, '-' and '_', and begin with a letter or a digit.",
             )
-        return replace(self._scope, group=group, session_id=self._scope.session_id or f"day-{to_iso(now)[:10]}")
+        return replace(self._scope, group=group, session_id=self._session_id)
 
 
 def _to_list(members: object) -> object:

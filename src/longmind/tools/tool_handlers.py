@@ -61,7 +61,9 @@ def store_entry(
     supersedes = None if arguments.supersedes is None else to_atom_id(arguments.supersedes)
 
     def work(run: Transaction) -> dict[str, Any]:
-        added = entry_writes.store_entry(run, call.scope, atom, indexing, supersedes, call.at, confirmed=confirmed)
+        added = entry_writes.store_entry(
+            run, call.scope, atom, indexing, supersedes, call.limits, call.at, confirmed=confirmed
+        )
         return call.finish(run, deadline, to_stored_entry(added))
 
     return call.database.write(call.scope, work)
@@ -74,7 +76,7 @@ def delete_entry(
     atom_id = to_atom_id(arguments.id)
 
     def work(run: Transaction) -> dict[str, Any]:
-        entry_writes.delete_entry(run, call.scope, atom_id, call.at, confirmed=confirmed)
+        entry_writes.delete_entry(run, call.scope, atom_id, call.limits, call.at, confirmed=confirmed)
         return call.finish(run, deadline, DeletedEntry(deleted=True, id=to_entry_id(atom_id)))
 
     return call.database.write(call.scope, work)

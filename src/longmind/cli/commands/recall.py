@@ -6,17 +6,37 @@ topic, quotes from conversations follow.
 
 from __future__ import annotations
 
-from typing import Annotated
+from difflib import get_close_matches
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from longmind.cli.memory_text import print_recall
 from longmind.cli.options import MemoryAccess, Space, provide_memory
-from longmind.cli.output import AsJson, print_json
+from longmind.cli.output import AsJson, print_json, report_progress
 from longmind.models.atom import AtomKind
 from longmind.models.recall import Effort, Recall
 
-app = typer.Typer(help="Recall facts by topic, by entity, or over time.", no_args_is_help=True)
+
+class TopicByDefault(TyperGroup):
+    """A group that takes arguments which name none of its commands for those of `topic`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `topic` before the arguments, unless they begin with a command or ask for help."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            meant = get_close_matches(args[0], self.commands, cutoff=0.8)
+            if meant and len(args) == 1:
+                report_progress(f"Searched for {args[0]!r} as a topic. For the command: longmind recall {meant[0]}")
+            args = ["topic", *args]
+        return list(super().parse_args(ctx, args))
+
+
+app = typer.Typer(
+    cls=TopicByDefault,
+    help='Recall facts by topic, by entity, or over time; `longmind recall "…"` is by topic.',
+    no_args_is_help=True,
+)
 
 Categories = Annotated[
     list[str] | None, typer.Option("--category", help="Only facts of this category; may be repeated.")

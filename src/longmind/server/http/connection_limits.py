@@ -14,6 +14,7 @@ from typing import Any
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from longmind.errors import InvalidInput, LongmindError
+from longmind.server.http.connection_ids import make_connection_state
 from longmind.server.problems import HeadTooLarge, to_problem
 from longmind.settings import Settings
 
@@ -33,6 +34,8 @@ def make_connection_class(settings: Settings) -> type[asyncio.Protocol]:
             self._head_timer: asyncio.TimerHandle | None = None
             self._head_bytes = 0
             self._refused = False
+            # uvicorn hands a copy of this to every request of the connection.
+            self.app_state: dict[str, Any] = {**self.app_state, **make_connection_state()}
             super().connection_made(transport)
             self._wait_for_head()
 
