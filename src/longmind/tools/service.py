@@ -186,7 +186,7 @@ class Tools:
                 if tool is None:
                     known = ", ".join(TOOLS)
                     message = f"Unknown tool {redact(quote_value(tool_name))}. Call one of {known}."
-                    raise ToolError("UNKNOWN_TOOL", message, stage=1)
+                    raise ToolError("UNKNOWN_TOOL", message, stage=1, hint="Check the name of the tool.")
                 parsed = parse_arguments(tool.takes, arguments)
                 return tool.handle(call, self._find_retriever, parsed, deadline, confirmed)
 
