@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recall = {kind: _measure_recall(steps, known, texts, options.seconds / 2) for kind, texts in asked.items()}
     reached = recall[PLAIN][CONSTANT].p50_ms
     results: dict[str, Any] = {
-        "environment": environment("longmind", "numpy", "onnxruntime", "tokenizers"),
+        "environment": environment("longmind", "numpy", "onnxruntime"),
         "loads": [before, load()],
         "tokens": {kind: _count_tokens(folder, texts) for kind, texts in asked.items()},
         "embedding": embedding,

@@ -216,16 +216,15 @@ def test_the_wheel_says_what_it_is_and_what_it_needs(wheel: zipfile.ZipFile) -> 
         "apsw",
         "combustache",
         "numpy",
+        "onnxruntime",
         "pydantic",
         "pystemmer",
         "rich",
-        "rs-bpe",
         "sentencex",
         "simsimd",
         "typer",
     }
     assert any(each.startswith("psycopg[") and "extra == 'postgres'" in each for each in needed)
-    assert any(each.startswith("onnxruntime>") and "extra == 'local'" in each for each in needed)
     assert any(each.startswith("pydantic-ai-slim>") and "extra == 'models'" in each for each in needed)
     assert any(each.endswith("/LICENSE") for each in wheel.namelist())
 

@@ -120,7 +120,7 @@ def measure_recall(
     chosen.check([*(dataset.name for dataset in every), UPDATES, NOTES])
     datasets = [dataset.limit(chosen.corpora) for dataset in every if chosen.selects(dataset.name)]
     results: dict[str, Any] = {
-        "environment": environment("longmind", "numpy", "apsw", "onnxruntime", "tokenizers"),
+        "environment": environment("longmind", "numpy", "apsw", "onnxruntime"),
         **setup.description,
         "tokenizer": setup.tokenizer.name,
         "effort": effort,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from longmind.providers.local.word_pieces import WordPieces
 from longmind.providers.model_files import MODELS, is_present
 from longmind.providers.provider_registry import DEFAULT_MODEL
 
@@ -24,16 +26,11 @@ class Tokenizer:
 def choose_tokenizer(models_folder: Path) -> Tokenizer:
     """Return the tokenizer of the built-in embedder if it is installed, else an estimate from words."""
     model = MODELS[DEFAULT_MODEL]
-    try:
-        from tokenizers import BertWordPieceTokenizer
-    except ImportError:
-        return WORDS
     if not is_present(model, models_folder):
         return WORDS
-    wordpiece = BertWordPieceTokenizer(str(models_folder / model.name / "vocab.txt"), lowercase=True)
-    return Tokenizer(
-        f"WordPiece of {model.name}", lambda text: len(wordpiece.encode(text, add_special_tokens=False).ids)
-    )
+    # As many tokens as there are: a text is counted to its end, and those at both ends are none of its own.
+    wordpiece = WordPieces(models_folder / model.name / "vocab.txt", longest=sys.maxsize)
+    return Tokenizer(f"WordPiece of {model.name}", lambda text: len(wordpiece.encode(text).ids) - 2)
 
 
 WORDS = Tokenizer(f"words x {_TOKENS_PER_WORD}", lambda text: math.ceil(len(text.split()) * _TOKENS_PER_WORD))

@@ -82,7 +82,7 @@ class Settings:
     rolling_summary_characters: int = 4_000
     """The length of a rolling summary: at most 200 to 100,000 characters."""
     token_counter: str = "auto"
-    """The counter of prompt tokens: `o200k`, `cl100k`, `estimate`, or `auto` for the first that is installed."""
+    """The counter of prompt tokens: `o200k`, `cl100k`, `estimate`, or `auto`, which is `o200k`."""
     model_timeout_seconds: float = 120.0
     """Wait for an answer of a language model, or for the next piece of a streamed one."""
     model_attempts: int = 4

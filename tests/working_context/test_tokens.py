@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rs_bpe.bpe import openai
 
 import longmind
-from longmind.assembly.tokens import ENCODINGS, choose_counter, estimate
+from longmind.assembly.byte_pairs import ENCODINGS, BytePairCounter
+from longmind.assembly.tokens import TokenCounter, choose_counter, estimate
 from tests.clock import SettableClock
 from tests.working_context.conftest import of
 
+BYTE_PAIRS = {name: BytePairCounter(encoding) for name, encoding in ENCODINGS.items()}
+
+
+def published(name: str) -> TokenCounter:
+    """What counts by the published tables."""
+    openai = pytest.importorskip("rs_bpe.bpe").openai
+    counter: TokenCounter = getattr(openai, ENCODINGS[name].file)().count
+    return counter
+
+
 PARTS = (
     "\n", "\n", "\n\n", "\r", " ", "  ", "\t", "\u2028", "\x85", "\x1c", "/", "//", ".", "...\n", "!\n/", "'s", "'",
-    "a", "The", "don't", "1", "2345", "- [1] ", "User: ", "\u0301", "\u6f22", "\U0001f600", "\u200d", "<|endoftext|>",
+    "a", "The", "don't", "DON'T", "camelCase", "unbelievably", "Z\u00fcrich", "\u041f\u0420\u0418\u0432\u0435\u0442",
+    "\ud55c\uad6d\uc5b4", "\u01c5", "\u02b0", "1", "2345", "- [1] ", "User: ", "\u0301", "\u6f22", "\U0001f600",
+    "\u200d", "<|endoftext|>",
 )  # fmt: skip
 """What the tokens of a line may begin or end with."""
 
@@ -43,10 +56,28 @@ def test_a_counter_is_chosen_by_its_name(sqlite_url: str, name: str, tokens: int
 @given(parts=st.lists(st.sampled_from(PARTS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)))
 def test_lines_are_counted_apart_and_add_up_to_the_tokens_of_the_text(name: str, parts: list[str]) -> None:
     text = "".join(parts)
-    whole = getattr(openai, ENCODINGS[name])().count(text)
+    whole = published(name)(text)
     counter = choose_counter(name)
     # The second time from what is remembered of the first.
     assert (counter(text), counter(text)) == (whole, whole)
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k"])
+@given(st.text(st.sampled_from("aAzé漢\u0301 \n.'0")))
+def test_a_text_without_spaces_is_joined_as_the_vocabulary_says(name: str, text: str) -> None:
+    assert BYTE_PAIRS[name](text) == published(name)(text)
+
+
+@pytest.mark.parametrize("name", ["o200k", "cl100k"])
+def test_a_word_as_long_as_a_book_is_counted_in_a_moment(name: str) -> None:
+    started = time.monotonic()
+    assert BYTE_PAIRS[name]("a" * 100_000) == 12_500
+    # A time that grew with the square of the length would be hours.
+    assert time.monotonic() - started < 30
+
+
+def test_half_of_a_character_pair_is_counted_like_a_character() -> None:
+    assert choose_counter("o200k")("a\ud800") > 1
 
 
 def test_what_is_remembered_of_counted_lines_is_not_their_text() -> None:

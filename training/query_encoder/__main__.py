@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from onnx import TensorProto, helper
 
 from longmind.providers import local
 from longmind.providers.local.onnx import pad_batch
+from longmind.providers.local.word_pieces import WordPieces
 from longmind.providers.model_files import MODELS, validate_files
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
@@ -54,12 +56,10 @@ class Trainer:
     """The embedder and what it makes of the questions."""
 
     def __init__(self, folder: Path) -> None:
-        from tokenizers import BertWordPieceTokenizer
-
         files = validate_files(MODEL, folder)
         self.folder = files["model.onnx"].parent
         self.source = SourceModel(files["model.onnx"])
-        self._tokenizer = BertWordPieceTokenizer(str(files["vocab.txt"]), lowercase=True)
+        self._tokenizer = WordPieces(files["vocab.txt"], longest=sys.maxsize)
         self._questions = make_questions(COUNT)
         # Without the tokens at the start and at the end.
         self.instruction = len(self._tokenizer.encode(MODEL.query_prefix).ids) - 2

@@ -1,12 +1,12 @@
-"""Counting of tokens: by a tokenizer, by an estimate, or by a function of the host."""
+"""Counting of tokens: by a vocabulary, by an estimate, or by a function of the host."""
 
 from __future__ import annotations
 
 import re
 import threading
 from collections.abc import Callable
-from importlib.util import find_spec
 
+from longmind.assembly.byte_pairs import ENCODINGS, BytePairCounter
 from longmind.errors import InvalidInput
 from longmind.validation.text import quote_value
 
@@ -14,9 +14,6 @@ TokenCounter = Callable[[str], int]
 
 AUTO = "auto"
 ESTIMATE = "estimate"
-ENCODINGS = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
-"""Vocabularies of language models, by their names in settings."""
-_PACKAGE = "rs_bpe"
 
 # Scripts in which a character is about a token: Han, kana and Hangul, with their extensions.
 _ONE_EACH = re.compile(
@@ -42,18 +39,12 @@ def choose_counter(chosen: object) -> TokenCounter:
 
 
 def _choose_named_counter(name: str) -> TokenCounter:
-    """Return the counter of a name; `auto` is the tokenizer if it is installed, else the estimate."""
-    installed = find_spec(_PACKAGE) is not None
-    if name == ESTIMATE or (name == AUTO and not installed):
+    """Return the counter of a name; `auto` is the vocabulary of the newer models."""
+    if name == ESTIMATE:
         return estimate
     if name != AUTO and name not in ENCODINGS:
         raise InvalidInput(f"Unknown token counter {name!r}.", hint=_HINT)
-    if not installed:
-        raise InvalidInput(
-            f"The token counter {name!r} needs a package that is not installed.",
-            hint="Install rs-bpe, which has no wheel for every Python yet, or use 'estimate'.",
-        )
-    return Tokenizer(ENCODINGS["o200k" if name == AUTO else name])
+    return Tokenizer("o200k" if name == AUTO else name)
 
 
 _HINT = f"Pass a function from a text to a number, or one of {', '.join((AUTO, *ENCODINGS, ESTIMATE))}."
@@ -76,7 +67,7 @@ class Tokenizer:
         count = self._count
         if count is None:
             with self._loading:
-                count = self._count = self._count or self._load()
+                count = self._count = self._count or BytePairCounter(ENCODINGS[self._encoding])
         total, counted = 0, self._counted
         for line in _LINES.split(text):
             key = hash(line), len(line)
@@ -87,13 +78,6 @@ class Tokenizer:
                 tokens = counted[key] = count(line)
             total += tokens
         return total
-
-    def _load(self) -> TokenCounter:
-        """Load the vocabulary, which takes a moment."""
-        from rs_bpe.bpe import openai
-
-        count: TokenCounter = getattr(openai, self._encoding)().count
-        return count
 
 
 # No token spans a line break, unless white space follows it or, in one vocabulary, a slash. So the tokens of lines that

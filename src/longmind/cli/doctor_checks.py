@@ -242,7 +242,7 @@ def _check_embedder(settings: Settings, ask_models: bool) -> Finding:
     try:
         embedding = choose_embedder(settings.embedder, Path(settings.models_folder))
         if embedding is None:
-            todo = "For recall by meaning: pip install 'longmind[local]', then longmind models pull"
+            todo = "For recall by meaning: longmind models pull"
             return Finding("embedder", "warning", "none, so recall works by words only", todo)
         # A local model costs nothing, so it is always called.
         local = embedding.model.startswith("local:")

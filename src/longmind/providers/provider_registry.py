@@ -89,10 +89,10 @@ def _make_default_embedder(models_folder: Path) -> CheckedEmbedder | None:
     from longmind.providers.model_files import MODELS, is_present
 
     model = MODELS[DEFAULT_MODEL]
-    installed = all(find_spec(name) for name in ("onnxruntime", "tokenizers"))
+    installed = find_spec("onnxruntime") is not None
     if installed and is_present(model, models_folder):
         return CheckedEmbedder(LocalEmbedder(model, models_folder))
     _log.info(
-        "recall uses words alone; to search by meaning, run: pip install 'longmind[local]' && longmind models pull"
+        "recall uses words alone; to search by meaning, run: longmind models pull"
     )
     return None

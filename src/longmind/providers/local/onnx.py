@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import ExtensionMissing
+from longmind.providers.local.word_pieces import WordPieces
 from longmind.providers.model_files import ModelWeights, validate_files
 from longmind.runtime.fork_safety import survive_forks
 
@@ -30,7 +31,7 @@ class OnnxModel:
         self._folder = folder
         self._longest = longest
         self._loading = threading.Lock()
-        self._loaded: tuple[Any, Any] | None = None
+        self._loaded: tuple[WordPieces, Any] | None = None
         survive_forks(self)
 
     def renew_after_fork(self) -> None:
@@ -38,7 +39,7 @@ class OnnxModel:
         self._loading = threading.Lock()
         self._loaded = None
 
-    def load(self) -> tuple[Any, Any]:
+    def load(self) -> tuple[WordPieces, Any]:
         """Return the tokenizer and the session; raise ModelMissing or ExtensionMissing if they cannot be loaded."""
         if self._loaded is None:
             with self._loading:
@@ -46,11 +47,10 @@ class OnnxModel:
                     self._loaded = self._open(validate_files(self._weights, self._folder))
         return self._loaded
 
-    def _open(self, files: dict[str, Path]) -> tuple[Any, Any]:
+    def _open(self, files: dict[str, Path]) -> tuple[WordPieces, Any]:
         """Load the tokenizer and the session from verified files."""
-        tokenizer_type, runtime = _import_runtime()
-        tokenizer = tokenizer_type(str(files["vocab.txt"]), lowercase=True)
-        tokenizer.enable_truncation(self._longest)
+        runtime = _import_runtime()
+        tokenizer = WordPieces(files["vocab.txt"], longest=self._longest)
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
@@ -61,17 +61,15 @@ class OnnxModel:
         return runtime.InferenceSession(str(weights), options)
 
 
-def _import_runtime() -> tuple[Any, Any]:
-    """Return the class of tokenizers and the module onnxruntime; raise ExtensionMissing if they are not installed."""
+def _import_runtime() -> Any:
+    """Return the module onnxruntime; raise ExtensionMissing if it is not installed or cannot be loaded."""
     try:
         import onnxruntime  # type: ignore[import-untyped]  # it has no types
-        from tokenizers import BertWordPieceTokenizer
     except ImportError as error:
         raise ExtensionMissing(
-            "Local models need onnxruntime and tokenizers, which are not installed.",
-            hint="Run: pip install 'longmind[local]'",
+            f"Local models need onnxruntime, which cannot be imported: {error}.", hint="Run: pip install onnxruntime"
         ) from error
-    return BertWordPieceTokenizer, onnxruntime
+    return onnxruntime
 
 
 def pad_batch(

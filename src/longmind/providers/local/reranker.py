@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from longmind.providers.local.onnx import OnnxModel, pad_batch
+from longmind.providers.local.word_pieces import Tokens
 from longmind.providers.model_files import ModelWeights
 
 _LONGEST = 256
@@ -25,7 +26,7 @@ class LocalReranker(OnnxModel):
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the log odds that each text answers the question."""
         tokenizer, session = self.load()
-        encoded = tokenizer.encode_batch([(query, text) for text in texts])
+        encoded = [tokenizer.encode_pair(query, text) for text in texts]
         scores = np.empty(len(texts), np.float32)
         # Batches of similar length spend little time on padding.
         order = sorted(range(len(texts)), key=lambda place: len(encoded[place].ids))
@@ -35,7 +36,7 @@ class LocalReranker(OnnxModel):
         return [float(score) for score in scores]
 
 
-def _run(session: Any, batch: list[Any]) -> Any:
-    inputs = pad_batch([each.ids for each in batch], [each.type_ids for each in batch])
+def _run(session: Any, batch: list[Tokens]) -> Any:
+    inputs = pad_batch([each.ids for each in batch], [each.kinds for each in batch])
     (logits, *_) = session.run(None, {each.name: inputs[each.name] for each in session.get_inputs()})
     return logits.reshape(-1)

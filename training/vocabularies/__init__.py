@@ -1,0 +1,1 @@
+"""The tables that tokens are counted with, written from the published vocabularies."""
