@@ -25,7 +25,7 @@ from tests.scope.identities import LEGAL
 
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 SECRET = "The secret of Ada"
-ID = re.compile(r"\b(?:(conv|msg|turn|evt|job|ms|atom|ent|bind|blk|call|dec)_[0-9a-f]{32}|mem-[0-9a-f-]{36})")
+ID = re.compile(r"\b(?:(conv|msg|turn|evt|job|ms|atom|ent|bind|blk|call|dec|ses)_[0-9a-f]{32}|mem-[0-9a-f-]{36})")
 
 
 @dataclass(frozen=True)

@@ -51,12 +51,41 @@ def test_without_a_group_it_is_the_one_called_default(engine: longmind.Engine) -
     assert contents(named.memory_search()) == ["Uses macOS."]
 
 
-def test_other_memory_of_the_user_is_not_the_groups(ctx: longmind.Context) -> None:
+def test_other_memory_of_the_user_is_not_the_groups(engine: longmind.Engine, ctx: longmind.Context) -> None:
     space = ctx.memory.create_memory_space("default")
     atom = ctx.memory.add_atom(space.id, {"text": "Mine alone.", "category": {"name": "x", "kind": "FACT"}})
-    assert ctx.tools.memory_search("alone").results == []
-    assert refusal(ctx.tools, "memory_delete", {"id": atom.id}).code == "HANDLER_ERROR"
+    team = engine.context(**OWNER, group="team").tools
+    assert team.memory_search("alone").results == []
+    assert refusal(team, "memory_delete", {"id": atom.id}).code == "HANDLER_ERROR"
     assert ctx.memory.get_atom(atom.id) is not None
+
+
+@pytest.mark.conforms("B2.1", "B4.1")
+def test_without_a_group_the_tools_and_all_else_share_the_default_space(ctx: longmind.Context) -> None:
+    entry = ctx.tools.memory_store("fact", "Ada has a bird.")
+    space = ctx.memory.open_default_space()
+    ctx.memory.add_atom(space.id, {"text": "Ada has a cat.", "category": {"name": "pets", "kind": "FACT"}})
+    assert {hit.atom.text for hit in ctx.memory.recall_by_topic(space.id, "pets of Ada").hits} == {
+        "Ada has a bird.",
+        "Ada has a cat.",
+    }
+    assert contents(ctx.tools.memory_search()) == ["Ada has a cat.", "Ada has a bird."]
+    assert ctx.tools.memory_brief().entry_count == 2
+    # A fact of the user does not go without consent; the agent's own note does.
+    cat = ctx.tools.memory_search("cat").results[0].id
+    assert refusal(ctx.tools, "memory_delete", {"id": cat}).code == "CONFIRMATION_DENIED"
+    assert ctx.tools.memory_delete(entry.id).deleted
+    assert len(ctx.memory.list_memory_spaces()) == 1
+
+
+def test_tools_keep_a_space_of_their_own_where_no_space_is_the_default(ctx: longmind.Context) -> None:
+    for name in ("home", "work"):
+        ctx.memory.create_memory_space(name)
+    ctx.tools.memory_store("fact", "Ada has a bird.")
+    assert ("group", "default") in {(each.kind, each.name) for each in ctx.memory.list_memory_spaces()}
+    # It stays theirs, as in databases from before the space was shared.
+    ctx.memory.create_memory_space("default")
+    assert contents(ctx.tools.memory_search()) == ["Ada has a bird."]
 
 
 @pytest.mark.conforms("B5.3")

@@ -69,7 +69,7 @@ def test_an_entry_is_an_atom_that_the_agent_wrote(ctx: longmind.Context) -> None
     entry = ctx.tools.memory_store("preference", "Likes short answers.")
     (space,) = ctx.memory.list_memory_spaces()
     (atom,) = ctx.memory.list_atoms(space.id)
-    assert (space.kind, space.name) == ("group", "default")
+    assert (space.kind, space.name) == ("user", "default")
     assert (atom.origin, atom.trust, atom.session_id, atom.group) == ("tool", "assistant", "session-1", "default")
     # The two ids are the same digits.
     assert atom.id.removeprefix("atom_") == entry.id.removeprefix("mem-").replace("-", "")

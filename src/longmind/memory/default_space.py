@@ -19,6 +19,8 @@ from longmind.store.tables.bindings import NewBinding
 
 DEFAULT_SPACE = "default"
 """The name of the space to use when a user has several and names none."""
+DEFAULT_GROUP = "default"
+"""The group of the memory tools where the host names none; it shares the default space."""
 DEFAULT_NAMESPACE = "chat"
 """The namespace of conversations that the default binding covers."""
 
@@ -72,3 +74,37 @@ def open_default(run: Transaction, scope: Scope, now: Micros) -> MemorySpace:
         chats = ConversationScope(namespace=DEFAULT_NAMESPACE, user_id=scope.user_id)
         bindings.create(run, scope, NewBinding(chats, (space.id,), ExtractionPolicy()), now)
     return space
+
+
+def find_tools_space(run: Transaction, scope: Scope) -> MemorySpace | None:
+    """Return the space of the memory tools, or None if it has to be created.
+
+    A group that the host has named has a space of its own. Without one it is the default space, so that the notes of an
+    agent and all other memory are found together. A user whose tools wrote to a space of their own before keeps it, and
+    so does one with several spaces of which none is the default.
+    """
+    own = spaces.list_all(run)
+    return _find_own_of_tools(own, scope) if _has_own_space(own, scope) else choose_default(own, scope.group)
+
+
+def open_tools_space(run: Transaction, scope: Scope, now: Micros) -> MemorySpace:
+    """Return the space of the memory tools; create it if it does not exist."""
+    found = find_tools_space(run, scope)
+    if found is not None:
+        return found
+    if _has_own_space(spaces.list_all(run), scope):
+        return spaces.create(run, scope, scope.group or DEFAULT_GROUP, "group", "{}", now)
+    return open_default(run, scope, now)
+
+
+def _has_own_space(own: list[MemorySpace], scope: Scope) -> bool:
+    """Return whether the memory tools of a scope write to a space of their own, which may not exist yet."""
+    if scope.group not in (None, DEFAULT_GROUP) or _find_own_of_tools(own, scope) is not None:
+        return True
+    several = [space for space in own if space.kind in _OF_CONVERSATIONS]
+    return len(several) > 1 and all(space.name != DEFAULT_SPACE for space in several)
+
+
+def _find_own_of_tools(own: list[MemorySpace], scope: Scope) -> MemorySpace | None:
+    name = scope.group or DEFAULT_GROUP
+    return next((space for space in own if space.kind == "group" and space.name == name), None)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from longmind.clock import Micros
 from longmind.errors import NotFound, ToolError
 from longmind.memory.atoms import insert_atoms, remove_atom, replace_atom
+from longmind.memory.default_space import find_tools_space, open_tools_space
 from longmind.models.atom import Atom, Trust
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import atoms, quotas, spaces
+from longmind.store.tables import atoms, quotas
 from longmind.store.tables.atom_rows import PreparedAtom
 from longmind.store.tables.quotas import Counter, QuotaLimits
 from longmind.tools.user_consent import CONSENT_STAGE, NeedsConfirmation
@@ -38,7 +39,7 @@ def store_entry(
 ) -> Atom:
     """Store an entry, in place of another one if `supersedes` names it."""
     _take_quota(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), limits, now)
-    space = spaces.create(run, scope, scope.group, "group", "{}", now)
+    space = open_tools_space(run, scope, now)
     if supersedes is None:
         return insert_atoms(run, scope, space.id, [atom], indexing, now)[0]
     replaced = _get_entry(run, space.id, supersedes)
@@ -53,7 +54,8 @@ def delete_entry(
 ) -> None:
     """Remove an entry for good."""
     _take_quota(run, scope, ("deletes",), limits, now)
-    entry = _get_entry(run, spaces.find_id(run, scope.group or "", "group"), atom_id)
+    space = find_tools_space(run, scope)
+    entry = _get_entry(run, None if space is None else space.id, atom_id)
     if _is_from_user(entry) and not confirmed:
         raise NeedsConfirmation(f"Forget {entry.text!r}?")
     remove_atom(run, scope, atom_id, now)

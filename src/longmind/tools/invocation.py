@@ -90,11 +90,6 @@ class Call:
         deadline.seal()
         return redacted
 
-    @property
-    def group(self) -> str:
-        """The group whose entries the call is about."""
-        return self.scope.group or ""
-
     def run(self, work: Callable[[Deadline], dict[str, Any]], seconds: float) -> dict[str, Any]:
         """Run the work within a time limit; audit a failure and raise it as a ToolError.
 

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Sequence
 
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, sanitise
 from longmind.clock import Micros
+from longmind.memory.default_space import find_tools_space
 from longmind.models.atom import Atom
 from longmind.models.tool import Brief, BriefEntry
+from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import atoms, spaces
+from longmind.store.tables import atoms
 
 MAX_ENTRIES = 50
 MAX_CHARACTERS = 10_000
@@ -65,13 +67,12 @@ def select_entries(behavioral: Sequence[BriefCandidate], others: Sequence[BriefC
     return [*behavioral_positions, *(position for position, _ in others if position in fact_positions)]
 
 
-def read_entries(run: Transaction, group: str, now: Micros) -> tuple[list[Atom], int]:
-    """Return the atoms of a brief, and how many entries the group has, superseded ones included.
+def read_entries(run: Transaction, scope: Scope, now: Micros) -> tuple[list[Atom], int]:
+    """Return the atoms of a brief, and how many entries their space has, superseded ones included.
 
     Run it in a snapshot: it reads several tables, which have to agree.
     """
-    space_id = spaces.find_id(run, group, "group")
-    space = None if space_id is None else spaces.get(run, space_id)
+    space = find_tools_space(run, scope)
     if space is None:
         return [], 0
     behavioral, others = (

@@ -12,6 +12,7 @@ from longmind.audit import chain
 from longmind.clock import Clock, Instant
 from longmind.errors import InvalidInput, ToolError
 from longmind.ids import new_id
+from longmind.memory.default_space import DEFAULT_GROUP
 from longmind.memory.validation import validate_instant
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
 from longmind.models.value import Page
@@ -34,7 +35,6 @@ from longmind.validation.text import quote_value
 if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever
 
-DEFAULT_GROUP = "default"
 CALL_SECONDS = 30.0
 SESSION_START_SECONDS = 5.0
 _GROUP = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]*")

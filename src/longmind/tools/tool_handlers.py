@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.clock import to_iso
+from longmind.memory.default_space import find_tools_space
 from longmind.memory.validation import validate_atom
 from longmind.models.atom import Category, NewAtom
 from longmind.models.recall import Recall
 from longmind.models.tool import Brief, DeletedEntry, FoundEntries
 from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.store.database import Transaction
-from longmind.store.tables import spaces
 from longmind.tools import entry_writes
 from longmind.tools.deadline import Deadline
 from longmind.tools.entry_views import (
@@ -87,8 +87,8 @@ def search_entries(
 ) -> dict[str, Any]:
     """Find entries, best first, and quotes from conversations; without a query the newest entries."""
     query = arguments.query if arguments.query and arguments.query.strip() else None
-    space_id = call.database.read(call.scope, spaces.find_id, call.group, "group")
-    found = None if space_id is None else _find(call, retriever(), space_id, query, arguments)
+    space = call.database.read(call.scope, find_tools_space, call.scope)
+    found = None if space is None else _find(call, retriever(), space.id, query, arguments)
     hits, passages = (found.hits, found.passages) if found is not None else ([], [])
     answer: dict[str, Any] = {"results": to_found_entries(hits, has_query=query is not None)}
     if passages:
@@ -120,7 +120,7 @@ def build_brief(
     call: Call, _: FindRetriever, arguments: BriefArguments, deadline: Deadline, __: bool
 ) -> dict[str, Any]:
     """Build the overview for the start of a session."""
-    chosen, count = call.database.read_snapshot(call.scope, read_entries, call.group, call.at)
+    chosen, count = call.database.read_snapshot(call.scope, read_entries, call.scope, call.at)
     entries = [
         to_brief_entry(atom, to_single_line(atom.text), call.at, with_provenance=arguments.include_provenance)
         for atom in chosen

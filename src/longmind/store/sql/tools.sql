@@ -79,6 +79,6 @@ LIMIT :limit;
 SELECT atoms.tenant_id, atoms.app_id, atoms.user_id, atoms.id FROM atoms
 JOIN spaces ON spaces.scope_id = atoms.scope_id AND spaces.id = atoms.space_id
 WHERE atoms.origin = 'tool' AND atoms.superseded_at IS NOT NULL AND atoms.superseded_at <= :before
-  AND spaces.kind = 'group' AND spaces.deleted_at IS NULL
+  AND atoms."group" IS NOT NULL AND spaces.deleted_at IS NULL
 ORDER BY atoms.superseded_at
 LIMIT :limit;
