@@ -87,6 +87,7 @@ class LongmindStore:
                 self.engine._parts.models,
                 self.engine._parts.rolling,
                 self._context.blocks,
+                self._conversations._tools,
             )
             for conversation_id in batch:
                 operations.append_turn(conversation_id, user_content=USER_TEXT, assistant=ANSWER)

@@ -14,6 +14,7 @@ from longmind.change_cursor import ChangeCursor
 from longmind.change_feed import Subscriber
 from longmind.clock import Clock, system_clock
 from longmind.context import Context
+from longmind.conversations.registered_tools import ToolFunction
 from longmind.engine_parts import EngineParts
 from longmind.errors import EngineClosed, InvalidInput, StoreBusy
 from longmind.extraction.candidate import Extractor
@@ -26,6 +27,7 @@ from longmind.maintenance import Maintenance
 from longmind.models.change import Change, ChangeKind
 from longmind.models.job import WorkReport
 from longmind.providers.embedder import Embedder
+from longmind.providers.language_model import Tool
 from longmind.providers.provider_registry import AUTO
 from longmind.providers.reranker import Reranker
 from longmind.runtime.fork_safety import survive_forks
@@ -208,6 +210,16 @@ class Engine(Maintenance):
         self._parts.check_open()
         self._parts.handlers.register(kind, handler)
         self._parts.wake_workers()
+
+    def register_tool(self, tool: Tool | dict[str, Any], function: ToolFunction) -> None:
+        """Register a tool that turns may name, over REST too. It replaces one of the same name.
+
+        tool: its name, description and JSON schema, as a model sees them.
+        function: receives the context of the turn's user, and the arguments that the model chose; returns a text, or a
+        value that is sent as JSON. What it raises goes to the model as an error.
+        """
+        self._parts.check_open()
+        self._parts.registered_tools.register(tool, function)
 
     def work(self, limit: int | None = None) -> WorkReport:
         """Do the jobs that are due, in this thread, until none is left or `limit` are done; return how many ended how.

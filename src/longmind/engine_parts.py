@@ -18,7 +18,9 @@ from longmind.assembly.tokens import TokenCounter, choose_counter
 from longmind.blocks import BlockReader, Blocks
 from longmind.change_feed import ChangeFeed
 from longmind.clock import Clock, system_clock
+from longmind.context import Context
 from longmind.conversations import Conversations
+from longmind.conversations.registered_tools import ToolRegistry, ToolSource
 from longmind.errors import EngineClosed, InvalidInput, StoreError
 from longmind.events import Events
 from longmind.events.mirror.rebuild import MirrorRebuilder
@@ -89,6 +91,7 @@ class EngineParts:
         )
         self.changes = ChangeFeed(self.mirror.append if self.mirror else None)
         self.handlers = HandlerRegistry()
+        self.registered_tools = ToolRegistry()
         self.bell = Bell()
         self.loop = BackgroundLoop()
         self.models = ModelPool(self.loop, settings)
@@ -260,6 +263,11 @@ class ServiceFactory:
             parts.models,
             parts.rolling,
             self.make_blocks(scope),
+            ToolSource(
+                parts.registered_tools,
+                lambda: Context(scope, self),
+                lambda definitions, arguments: self.make_memory(scope).agent_tools(definitions, arguments),
+            ),
             settings.rolling_summary_turns,
             settings.job_attempts,
             parts.wake_workers,

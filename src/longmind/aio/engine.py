@@ -31,10 +31,12 @@ from longmind.aio.services import (
 )
 from longmind.assembly.templates import Templates
 from longmind.context import Context
+from longmind.conversations.registered_tools import ToolFunction
 from longmind.engine import Engine
 from longmind.errors import EngineClosed
 from longmind.jobs import JobRun
 from longmind.models.change import Change
+from longmind.providers.language_model import Tool
 from longmind.runtime.thread_pool import Hop, await_foreign
 from longmind.scope import Scope
 from longmind.settings import Settings
@@ -187,6 +189,12 @@ class AsyncEngine(AsyncEngineOperations):
             handler = functools.partial(_handle, handler, self._find_loop())
         self._engine.register_job(kind, handler)
 
+    @match_method(Engine.register_tool)
+    def register_tool(self, tool: Tool | dict[str, Any], function: ToolFunction) -> None:
+        if callable(function):
+            function = functools.partial(_use_tool, function, self._hop, self._find_loop())
+        self._engine.register_tool(tool, function)
+
     @match_method(Engine.close)
     async def close(self) -> None:
         self._closed = True
@@ -235,6 +243,19 @@ def _log_failure(kind: str, call: Future[Any]) -> None:
     error = None if call.cancelled() else call.exception()
     if error is not None:
         _log.error("a subscriber failed on %s", kind, exc_info=error)
+
+
+def _use_tool(
+    function: ToolFunction, hop: Hop, loop: asyncio.AbstractEventLoop, context: Context, arguments: dict[str, Any]
+) -> Any:
+    """Call a tool in the thread of the turn, with awaitable services; wait for the loop if it returns an awaitable.
+
+    The loop is that of the registration, since the function may use connections and locks that belong to it.
+    """
+    outcome = function(AsyncContext(context, hop), arguments)
+    if inspect.isawaitable(outcome):
+        return asyncio.run_coroutine_threadsafe(await_foreign(outcome), loop).result()
+    return outcome
 
 
 def _handle(handler: Callable[[JobRun], Any], loop: asyncio.AbstractEventLoop, run: JobRun) -> Any:

@@ -31,5 +31,14 @@ AsyncEngineOperations = derive_async(
     plain=("start_workers",),
     separate=("work", "stop_workers"),
     # The first five are written by hand in `longmind.aio.engine`; the others are for the synchronous engine alone.
-    without=("context", "subscribe", "follow", "register_job", "close", "following", "renew_after_fork"),
+    without=(
+        "context",
+        "subscribe",
+        "follow",
+        "register_job",
+        "register_tool",
+        "close",
+        "following",
+        "renew_after_fork",
+    ),
 )

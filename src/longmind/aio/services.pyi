@@ -83,11 +83,13 @@ class AsyncConversations:
 
         A repeated idempotency key finds the first user message. The answer is always a new row, since a second model
         call may return another one."""
-    async def run_turn(self, conversation_id: ConversationId, *, model: Label | LanguageModel, provider: Label | None=None, user_text: SpokenText | None=None, content: Content | None=None, tools: Sequence[Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: Cycles=8, tail_limit: TailLimit=50, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> TurnResult:
+    async def run_turn(self, conversation_id: ConversationId, *, model: Label | LanguageModel, provider: Label | None=None, user_text: SpokenText | None=None, content: Content | None=None, tools: Sequence[str | Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, tool_arguments: dict[str, Any] | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: Cycles=8, tail_limit: TailLimit=50, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> TurnResult:
         """Let a model answer the user, with tool calls as needed, and store everything under one turn id.
 
         user_text, content: what the user says; pass one of the two.
-        tool_handler: runs the tools that do not run themselves.
+        tools: tools with their functions, names of registered tools (see `engine.register_tool`), and recall tools as
+        an agent's JSON defines them. tool_handler: runs the tools that do not run themselves.
+        tool_arguments: values for memory spaces that recall tools write as `$name`.
         max_cycles: how often the model may be asked, from 1 to 1,000.
         tail_limit: how many earlier rows the model sees at most, in whole turns.
         on_text: receives each piece of the answer.

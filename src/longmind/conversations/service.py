@@ -7,7 +7,7 @@ summary that are due. Arguments are checked before the transaction begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from longmind.clock import Clock, Instant
 from longmind.conversations.validation import (
@@ -65,7 +65,10 @@ from longmind.validation.parameter_limits import (
 from longmind.validation.text import validate_text
 
 if TYPE_CHECKING:
+    from longmind.conversations.registered_tools import ToolSource
     from longmind.conversations.turn_memory import PromptBlocks
+
+T = TypeVar("T")
 
 _EVERYTHING = 2**53
 """More than any conversation has messages and any user has conversations."""
@@ -82,6 +85,7 @@ class Conversations:
         models: ModelPool,
         rolling: RollingSummaries,
         blocks: PromptBlocks,
+        tools: ToolSource,
         summary_turns: int = 0,
         job_attempts: int = USUAL_ATTEMPTS,
         wake_workers: Callable[[], None] = lambda: None,
@@ -94,6 +98,7 @@ class Conversations:
         self._rolling = rolling
         self._summary_turns = summary_turns
         self._blocks = blocks
+        self._tools = tools
         self._attempts = job_attempts
         self._wake_workers = wake_workers
         self._passages_kind = passages_kind
@@ -317,19 +322,7 @@ class Conversations:
             usage=validate_usage(turn.usage),
             trace_id=user.trace_id,
         )
-        conversation_id = validate_id("conversation_id", conversation_id)
-        return self._database.write(
-            self._scope,
-            conversation_writes.append_turn,
-            self._scope,
-            conversation_id,
-            user,
-            answer,
-            self._clock(),
-            self._attempts,
-            self._summary_turns,
-            self._passages_kind,
-        )
+        return self._write(conversation_writes.append_turn, conversation_id, user, answer)
 
     def run_turn(
         self,
@@ -339,8 +332,9 @@ class Conversations:
         provider: Label | None = None,
         user_text: SpokenText | None = None,
         content: Content | None = None,
-        tools: Sequence[Tool | BoundTool | dict[str, Any]] = (),
+        tools: Sequence[str | Tool | BoundTool | dict[str, Any]] = (),
         tool_handler: ToolHandler | None = None,
+        tool_arguments: dict[str, Any] | None = None,
         options: TurnOptions | dict[str, Any] | None = None,
         max_cycles: Cycles = 8,
         tail_limit: TailLimit = 50,
@@ -354,7 +348,9 @@ class Conversations:
         """Let a model answer the user, with tool calls as needed, and store everything under one turn id.
 
         user_text, content: what the user says; pass one of the two.
-        tool_handler: runs the tools that do not run themselves.
+        tools: tools with their functions, names of registered tools (see `engine.register_tool`), and recall tools as
+        an agent's JSON defines them. tool_handler: runs the tools that do not run themselves.
+        tool_arguments: values for memory spaces that recall tools write as `$name`.
         max_cycles: how often the model may be asked, from 1 to 1,000.
         tail_limit: how many earlier rows the model sees at most, in whole turns.
         on_text: receives each piece of the answer.
@@ -380,7 +376,9 @@ class Conversations:
                 None,
                 field="content" if user_text is None else "user_text",
             ),
-            toolbox=make_toolbox(tools, tool_handler, self._models.wait_for, validate_cancel(cancel)),
+            toolbox=make_toolbox(
+                self._tools.expand(tools, tool_arguments), tool_handler, self._models.wait_for, validate_cancel(cancel)
+            ),
             options=validate_options(options),
             max_cycles=CYCLES.check("max_cycles", max_cycles),
             tail_limit=TAIL_LIMIT.check("tail_limit", tail_limit),
@@ -464,13 +462,15 @@ class Conversations:
         )
 
     def _append(self, conversation_id: str, new: NewMessage) -> Message:
-        conversation_id = validate_id("conversation_id", conversation_id)
+        return self._write(conversation_writes.append, conversation_id, new)
+
+    def _write(self, work: Callable[..., T], conversation_id: str, *new: NewMessage) -> T:
         return self._database.write(
             self._scope,
-            conversation_writes.append,
+            work,
             self._scope,
-            conversation_id,
-            new,
+            validate_id("conversation_id", conversation_id),
+            *new,
             self._clock(),
             self._attempts,
             self._summary_turns,

@@ -85,7 +85,7 @@ def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, 
     runners: dict[str, Callable[[dict[str, Any]], Any]] = {}
     listed = []
     for number, given in enumerate(tools):
-        tool = _validate_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
+        tool = validate_tool(f"tools[{number}]", given.tool if isinstance(given, BoundTool) else given)
         if tool.name in runners:
             raise InvalidInput(f"Two tools have the name {tool.name!r}.", hint="Give each tool a name of its own.")
         if isinstance(given, BoundTool):
@@ -94,7 +94,8 @@ def make_toolbox(tools: object, handler: ToolHandler | None, wait_for: Waiting, 
             runners[tool.name] = _bind_handler(handler, tool.name)
         else:
             raise InvalidInput(
-                f"The tool {tool.name!r} has no handler.", hint="Pass tool_handler(name, arguments), or a BoundTool."
+                f"The tool {tool.name!r} has no handler.",
+                hint="Pass tool_handler(name, arguments), a BoundTool, or the name of a registered tool.",
             )
         listed.append(tool)
     return Toolbox(tuple(listed), runners, wait_for, cancel)
@@ -104,7 +105,8 @@ def _bind_handler(handler: ToolHandler, name: str) -> Callable[[dict[str, Any]],
     return lambda arguments: handler(name, arguments)
 
 
-def _validate_tool(where: str, given: object) -> Tool:
+def validate_tool(where: str, given: object) -> Tool:
+    """Return a tool that may be described to a model, from a value or a dict."""
     hint = f"Pass a Tool, a BoundTool, or a dict of {', '.join(_FIELDS)}."
     if isinstance(given, Mapping):
         unknown = [key for key in given if key not in (*_FIELDS, *_SCHEMA_NAMES)]

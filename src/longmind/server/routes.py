@@ -18,7 +18,7 @@ from longmind.operations import INSPECTIONS, OPERATIONS, Operation
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 NOT_OVER_HTTP = frozenset(
-    {"conversations.run_turn." + name for name in ("tools", "tool_handler", "on_text", "cancel")}
+    {"conversations.run_turn." + name for name in ("tool_handler", "on_text", "cancel")}
     | {"tools.bound.confirm", "admin.export_user_archive.target"}
 )
 """Parameters that take functions or files of the calling process, which cannot be sent."""

@@ -61,6 +61,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "model": "claude-haiku-4-5",
             "userText": "When shall we meet?",
             "options": {"systemPrompt": "You are brief."},
+            "tools": [
+                "lookup_refund",
+                {"type": "RECALL_BY_TOPIC", "name": "recallMemory", "memorySpaceId": "$userMemorySpaceId"},
+            ],
+            "toolArguments": {"userMemorySpaceId": _SPACE["memorySpaceId"]},
         },
     },
     "conversations.close_conversation": {"path": _CONVERSATION},
