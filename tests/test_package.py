@@ -24,6 +24,7 @@ PACKAGE = ROOT / "src" / "longmind"
 
 PUBLIC_NAMES = [
     "AccessKey",
+    "AppendedMessages",
     "AssistantTurn",
     "AsyncContext",
     "AsyncEngine",
@@ -66,6 +67,7 @@ PUBLIC_NAMES = [
     "Forbidden",
     "FoundEntries",
     "FoundEntry",
+    "GivenMessage",
     "Hit",
     "IdempotencyMismatch",
     "ImageBlock",

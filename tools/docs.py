@@ -50,6 +50,8 @@ VALUES: tuple[type[Value], ...] = (
     message.Message,
     message.Turn,
     message.AssistantTurn,
+    message.GivenMessage,
+    message.AppendedMessages,
     message.Usage,
     turn.TurnOptions,
     turn.TurnResult,

@@ -58,7 +58,7 @@ from longmind.models.event_search import EventSearchResult, SearchItem
 from longmind.models.grant import SpaceGrant
 from longmind.models.job import Job, WorkReport
 from longmind.models.key import AccessKey, MadeKey
-from longmind.models.message import AssistantTurn, Message, Turn, Usage
+from longmind.models.message import AppendedMessages, AssistantTurn, GivenMessage, Message, Turn, Usage
 from longmind.models.profile import Profile, ProfileLine
 from longmind.models.recall import Explanation, Hit, Recall, WhyNot
 from longmind.models.space import MemorySpace
@@ -80,6 +80,7 @@ __version__ = "0.3.0"
 
 __all__ = [
     "AccessKey",
+    "AppendedMessages",
     "AssistantTurn",
     "AsyncContext",
     "AsyncEngine",
@@ -122,6 +123,7 @@ __all__ = [
     "Forbidden",
     "FoundEntries",
     "FoundEntry",
+    "GivenMessage",
     "Hit",
     "IdempotencyMismatch",
     "ImageBlock",

@@ -32,7 +32,9 @@ from longmind.extraction.extractor_registry import choose_extractor
 from longmind.jobs import Jobs
 from longmind.jobs.handler_registry import HandlerRegistry
 from longmind.jobs.wakeup import Bell
+from longmind.jobs.worker import Worker
 from longmind.memory import Memory
+from longmind.models.job import WorkReport
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.embedder import Embedder
 from longmind.providers.model_pool import ModelPool
@@ -321,7 +323,12 @@ class ServiceFactory:
 
     def make_jobs(self, scope: Scope) -> Jobs:
         parts = self._parts
-        return Jobs(parts.database, scope, parts.clock, parts.settings, parts.wake_workers)
+
+        def attempt(owner: Scope, job_id: str) -> WorkReport:
+            worker = Worker(parts.database, parts.handlers, parts.settings, parts.clock, lambda of: Context(of, self))
+            return worker.work_on(owner, job_id)
+
+        return Jobs(parts.database, scope, parts.clock, parts.settings, parts.wake_workers, parts.handlers, attempt)
 
     def make_admin(self, scope: Scope) -> Admin:
         parts = self._parts

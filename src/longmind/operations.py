@@ -64,7 +64,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *_operations(
         "conversations",
         Conversations,
-        reads=["get_conversation", "list_conversations", "get_messages", "get_raw_turns"],
+        reads=["get_conversation", "list_conversations", "get_messages", "find_messages", "get_raw_turns"],
         writes=[
             "create_conversation",
             "append_user_message",
@@ -72,6 +72,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "append_tool_result",
             "append_system_message",
             "append_turn",
+            "append_messages",
             "run_turn",
             "close_conversation",
             "close_stale",
@@ -99,6 +100,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "recall_timeline",
             "why_not",
             "get_profile",
+            "get_history",
             "agent_tools",
         ],
         writes=[
@@ -177,7 +179,7 @@ OPERATIONS: tuple[Operation, ...] = (
         writes=["delete_user_data"],
         admin_writes=["import_user_data"],
     ),
-    *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job"]),
+    *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job", "run_job"]),
 )
 
 INSPECTIONS: tuple[Operation, ...] = tuple(_operations("events", Events, reads=["scope_info"], writes=[]))

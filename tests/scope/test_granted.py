@@ -26,6 +26,7 @@ READS_SPACES = {
     "memory.recall_timeline",
     "memory.why_not",
     "memory.get_profile",
+    "memory.get_history",
 }
 
 

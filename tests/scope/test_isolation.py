@@ -171,6 +171,15 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
             "assistant": {"content": "Hello!"},
         },
     ],
+    "conversations.append_messages": [
+        lambda things: {
+            "conversation_id": things.conversation_id,
+            "messages": [{"role": "user", "content": "I am in."}],
+        },
+        lambda things: {"conversation_id": things.closed_id, "messages": [{"role": "user", "content": "I am in."}]},
+        lambda _: {"namespace": "chat", "messages": [{"role": "user", "content": "I am in."}], "extract": True},
+    ],
+    "conversations.find_messages": [lambda things: {"message_ids": [things.message_id]}],
     "conversations.run_turn": [
         lambda things: {
             "conversation_id": things.conversation_id,
@@ -348,6 +357,11 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.space_id, "entity_id": things.entity_id},
         lambda things: {"memory_space_id": things.spare_space_id, "entity_id": things.entity_id},
     ],
+    "memory.get_history": [
+        lambda things: {"memory_space_id": things.space_id, "attribute": "home"},
+        lambda things: {"memory_space_id": things.shared_space_id, "attribute": "home"},
+        lambda things: {"memory_space_id": things.deleted_space_id, "attribute": "home"},
+    ],
     "memory.mine_patterns": [
         lambda things: {"memory_space_id": things.space_id},
         lambda things: {"memory_space_id": things.deleted_space_id},
@@ -442,6 +456,10 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "jobs.enqueue": [
         lambda _: {"kind": "wait", "payload": {"from": "a stranger"}},
         lambda _: {"kind": "wait", "payload": {"from": "a stranger"}, "unique_key": "once"},
+    ],
+    "jobs.run_job": [
+        lambda things: {"job_id": things.dead_job_id},
+        lambda things: {"job_id": things.queued_job_id},
     ],
     "jobs.retry_job": [
         lambda things: {"job_id": things.dead_job_id},

@@ -9,6 +9,7 @@ from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progr
 from longmind.events.service import Events
 from longmind.jobs.service import Jobs
 from longmind.keys.service import AccessKeys
+from longmind.memory.attribute_history import USER
 from longmind.memory.service import Memory
 from longmind.models.atom import Atom, AtomInput, AtomKind, AtomStatus, Trust
 from longmind.models.binding import Binding, ExtractionPreview, PolicyInput, ScopeInput
@@ -23,7 +24,7 @@ from longmind.models.event_search import EventSearchResult, SearchMode
 from longmind.models.grant import SpaceGrant
 from longmind.models.job import Job, JobStatus, WorkReport
 from longmind.models.key import AccessKey, MadeKey
-from longmind.models.message import AssistantTurn, Message, Turn, Usage, Visibility
+from longmind.models.message import AppendedMessages, AssistantTurn, GivenMessage, Message, Turn, Usage, Visibility
 from longmind.models.profile import Profile
 from longmind.models.recall import Effort, Recall, WhyNot
 from longmind.models.space import MemorySpace, SpaceKind
@@ -37,13 +38,23 @@ from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
 from longmind.tools.service import Tools
 from longmind.tools.user_consent import Confirm
-from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, DecisionCursor, DecisionId, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, Score, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
+from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, DecisionCursor, DecisionId, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, MessageId, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, Score, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
 from longmind.working_context.service import WorkingContexts
 from pathlib import Path
 from typing import Any, IO, Literal, Self
 
 class AsyncConversations:
     def __init__(self, original: Conversations, hop: Hop) -> None: ...
+    async def append_messages(self, messages: Sequence[GivenMessage | dict[str, Any]], *, conversation_id: ConversationId | None=None, namespace: Namespace | None=None, title: Title | None=None, metadata: dict[str, Any] | None=None, extract: bool=False) -> AppendedMessages:
+        """Append up to 10,000 messages of any roles in one transaction: all of them, or none.
+
+        messages: each has a `role` and `content`; a tool's message also the `tool_use_id` of the call that it answers.
+        conversation_id: an open conversation; by default a new one in `namespace`, with the title and the metadata.
+        extract: queue the extraction of what was not read yet, for each binding, without closing the conversation."""
+    async def find_messages(self, message_ids: Sequence[MessageId]) -> list[Message]:
+        """Return the messages with some ids, such as the sources of a fact, in the order in which they were said.
+
+        At most 1,000 ids; those of no message of the user, and of hidden messages, are left out."""
     async def create_conversation(self, namespace: Namespace, *, title: Title | None=None, session_id: Identity | None=None, metadata: dict[str, Any] | None=None) -> Conversation:
         """Start a conversation.
 
@@ -116,6 +127,14 @@ class AsyncConversations:
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
+    async def get_history(self, memory_space_id: SpaceId, attribute: Name, *, subject: Name=USER, limit: Limit=100) -> list[Atom]:
+        """Get the values that an attribute has had, oldest first; one that nothing is known about has none.
+
+        attribute: words such as `home`, `phone number` or `favourite colour`; all attributes that have these words.
+        subject: the name of another person or thing, by default the user.
+        limit: from 1 to 10,000, of the newest values.
+
+        Only facts that extraction has learned name their attribute. Newer versions of them belong to the history too."""
     async def get_profile(self, memory_space_id: SpaceId, *, entity_id: EntityId | None=None, known_at: Instant | None=None) -> Profile:
         """Get what is stable about the user in at most 150 tokens: lines for every prompt, with the facts they cite.
 
@@ -516,6 +535,11 @@ class AsyncJobs:
         """List the user's jobs, newest first."""
     async def retry_job(self, job_id: JobId) -> Job:
         """Queue a failed or dead job again, with all its attempts."""
+    async def run_job(self, job_id: JobId) -> Job:
+        """Make one attempt at a job in this thread, due or not, and return the job as it is after that.
+
+        If another worker has the job, this waits for the end of that attempt. A job that has succeeded or is dead is
+        returned as it is. Raises Conflict if this engine has no handler for jobs of its kind."""
 
 class AsyncAccessKeys:
     def __init__(self, original: AccessKeys, hop: Hop) -> None: ...

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from longmind.clock import Clock, Instant
+from longmind.conversations.message_batches import MessageBatches
 from longmind.conversations.validation import (
     fingerprint,
     parse_cursor,
@@ -74,7 +75,7 @@ _EVERYTHING = 2**53
 """More than any conversation has messages and any user has conversations."""
 
 
-class Conversations:
+class Conversations(MessageBatches):
     """Append-only conversations of the current user."""
 
     def __init__(

@@ -9,10 +9,10 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from longmind.clock import Instant, Micros, to_iso, to_micros
-from longmind.errors import InvalidInput
+from longmind.errors import InvalidInput, LimitExceeded
 from longmind.models.block import MemoryPolicy
 from longmind.models.content import Content
-from longmind.models.message import AssistantTurn, Usage, Visibility
+from longmind.models.message import AssistantTurn, GivenMessage, Usage, Visibility
 from longmind.models.turn import TurnOptions
 from longmind.models.value import Value
 from longmind.providers.language_model import Cancel, OnText
@@ -22,6 +22,8 @@ from longmind.validation.parameter_limits import TITLE
 from longmind.validation.text import encode_json, quote_value, validate_text
 
 V = TypeVar("V", bound=Value)
+MOST_MESSAGES = 10_000
+"""Messages that are appended in one transaction."""
 
 
 def validate_namespace(namespace: object) -> str:
@@ -70,6 +72,17 @@ def validate_time(instant: Instant | None, now: Micros) -> Micros:
 def validate_assistant(given: object) -> AssistantTurn:
     """Return the assistant's side of a turn, given as a value or a dict."""
     return _validate_value("assistant", AssistantTurn, given)
+
+
+def validate_messages(given: object) -> list[GivenMessage]:
+    """Return messages, each given as a value or a dict."""
+    if isinstance(given, str | dict | Value) or not isinstance(given, list | tuple):
+        raise InvalidInput(f"messages must be a list, not {type(given).__name__}.")
+    if not given:
+        raise InvalidInput("messages is empty.", hint="Pass at least one message.")
+    if len(given) > MOST_MESSAGES:
+        raise LimitExceeded("messages", limit=MOST_MESSAGES, given=len(given), unit="at a time")
+    return [_validate_value(f"messages[{place}]", GivenMessage, each) for place, each in enumerate(given)]
 
 
 def validate_usage(given: object) -> str | None:

@@ -6,13 +6,14 @@ process are woken at once; those of others find it at their next poll.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, get_args
 
 from longmind.clock import Clock, Instant, to_micros
-from longmind.errors import InvalidInput
-from longmind.jobs.handler_registry import validate_kind
-from longmind.models.job import Job, JobStatus
+from longmind.errors import Conflict, InvalidInput, NotFound
+from longmind.jobs.handler_registry import HandlerRegistry, validate_kind
+from longmind.models.job import Job, JobStatus, WorkReport
 from longmind.models.value import Page
 from longmind.scope import Scope
 from longmind.settings import Settings
@@ -25,19 +26,29 @@ from longmind.validation.text import encode_json
 
 PAYLOAD_LIMIT = 1024 * 1024
 """Largest payload, and largest result, in bytes of JSON."""
+_POLL_SECONDS = 0.005
 
 
 class Jobs:
     """The current user's jobs. Threads may share it."""
 
     def __init__(
-        self, database: Database, scope: Scope, clock: Clock, settings: Settings, wake_workers: Callable[[], None]
+        self,
+        database: Database,
+        scope: Scope,
+        clock: Clock,
+        settings: Settings,
+        wake_workers: Callable[[], None],
+        handlers: HandlerRegistry,
+        attempt: Callable[[Scope, str], WorkReport],
     ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
         self._settings = settings
         self._wake_workers = wake_workers
+        self._handlers = handlers
+        self._attempt = attempt
 
     def enqueue(
         self,
@@ -92,3 +103,29 @@ class Jobs:
         job = self._database.write(self._scope, store.retry, validate_id("job_id", job_id), self._clock())
         self._wake_workers()
         return job
+
+    def run_job(self, job_id: JobId) -> Job:
+        """Make one attempt at a job in this thread, due or not, and return the job as it is after that.
+
+        If another worker has the job, this waits for the end of that attempt. A job that has succeeded or is dead is
+        returned as it is. Raises Conflict if this engine has no handler for jobs of its kind.
+        """
+        checked = validate_id("job_id", job_id)
+        while True:
+            job = self._database.read(self._scope, store.get, checked)
+            if job is None:
+                raise NotFound("job", checked)
+            if job.status in ("succeeded", "dead"):
+                return job
+            if job.kind not in self._handlers.kinds_in_turn():
+                raise Conflict(
+                    f"This engine has no handler for jobs of the kind {job.kind!r}.",
+                    hint="Register one, or leave the job to an engine that has one.",
+                )
+            report = self._attempt(self._scope, checked)
+            if report != WorkReport() or job.status == "running":
+                job = self._database.read(self._scope, store.get, checked) or job
+                if job.status != "running":
+                    return job
+            # Another worker has it, and says when it is done by the state of the job alone.
+            time.sleep(_POLL_SECONDS)

@@ -84,6 +84,14 @@ class Worker:
                 done += 1
         return report
 
+    def work_on(self, scope: Scope, job_id: str) -> WorkReport:
+        """Do one job, due or not; report nothing done if it is over, or another worker has it."""
+        claim = self._database.write(scope, store.claim_one, job_id, self._name, self._lease, self._clock())
+        if claim is None:
+            return WorkReport()
+        with _Heartbeat(self) as heartbeat, heartbeat.keeping(claim):
+            return self._attempt(claim)
+
     def extend_lease(self, claim: JobClaim) -> bool:
         """Extend the lease; return False if another worker has taken the job over."""
         return self._database.write(claim.scope, store.extend_lease, claim, self._lease, self._clock())

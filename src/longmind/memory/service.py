@@ -1,7 +1,7 @@
 """Operations on the long-term memory of one user.
 
-Each group of operations is a class of its own (spaces, grants, atoms, decisions, entities, bindings, recalls, profiles)
-that stands on `MemoryBase`; `Memory` joins them.
+Each group of operations is a class of its own (spaces, grants, atoms, decisions, entities, bindings, recalls, profiles,
+histories of attributes) that stands on `MemoryBase`; `Memory` joins them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from longmind.memory.atoms import Atoms
+from longmind.memory.attribute_history import AttributeHistory
 from longmind.memory.bindings import Bindings
 from longmind.memory.decision_history import Decisions
 from longmind.memory.entities import Entities
@@ -21,7 +22,7 @@ from longmind.memory.spaces import Spaces
 from longmind.providers.language_model import BoundTool
 
 
-class Memory(Spaces, Grants, Atoms, Decisions, Entities, Bindings, Recalls, Profiles):
+class Memory(Spaces, Grants, Atoms, Decisions, Entities, Bindings, Recalls, Profiles, AttributeHistory):
     """Spaces, atoms and entities of the current user, the bindings that fill them, and three ways of recall."""
 
     def agent_tools(

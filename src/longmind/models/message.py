@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StrictBool, ValidationError
 
 from longmind.models.content import Block, extract_words
+from longmind.models.conversation import Conversation
+from longmind.models.job import Job
 from longmind.models.value import Value
 from longmind.validation.parameter_limits import Label
 from longmind.validation.text import make_damage_error
@@ -40,6 +42,26 @@ class AssistantTurn(Value):
 
     content: Any
     """A text or a list of content blocks; checked when it is appended."""
+    stop_reason: Label | None = None
+    model: Label | None = None
+    provider: Label | None = None
+    usage: Usage | None = None
+
+
+class GivenMessage(Value):
+    """A message of any role, as the caller passes it to `append_messages`."""
+
+    role: Role
+    content: Any
+    """A text or a list of content blocks; checked when it is appended."""
+    visibility: Visibility | None = None
+    """By default `internal` for a system message, and `user` for the others."""
+    created_at: Any = None
+    """The time of an imported message, an ISO 8601 text or a datetime; by default now."""
+    tool_use_id: Label | None = None
+    """Of a tool's message, and required there: the call that it answers."""
+    tool_name: Label | None = None
+    is_error: StrictBool = False
     stop_reason: Label | None = None
     model: Label | None = None
     provider: Label | None = None
@@ -87,3 +109,12 @@ class Turn(Value):
     turn_id: str
     user_message: Message
     assistant_message: Message
+
+
+class AppendedMessages(Value):
+    """Messages that were appended together, and the jobs that read them."""
+
+    conversation: Conversation
+    messages: list[Message]
+    jobs: list[Job]
+    """The extractions that were queued, one for each binding and space."""

@@ -92,7 +92,5 @@ def _make_default_embedder(models_folder: Path) -> CheckedEmbedder | None:
     installed = find_spec("onnxruntime") is not None
     if installed and is_present(model, models_folder):
         return CheckedEmbedder(LocalEmbedder(model, models_folder))
-    _log.info(
-        "recall uses words alone; to search by meaning, run: longmind models pull"
-    )
+    _log.info("recall uses words alone; to search by meaning, run: longmind models pull")
     return None

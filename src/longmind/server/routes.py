@@ -102,6 +102,8 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "conversations.append_system_message": HttpMapping(
         "POST", "/ai-conversations/{conversationId}/messages/system", status=201
     ),
+    "conversations.append_messages": HttpMapping("POST", "/ai-conversations/messages", status=201),
+    "conversations.find_messages": HttpMapping("POST", "/ai-conversations/messages/find"),
     "conversations.get_messages": HttpMapping("GET", "/ai-conversations/{conversationId}/messages"),
     "conversations.get_raw_turns": HttpMapping("GET", "/ai-conversations/{conversationId}/raw-turns"),
     "conversations.run_turn": HttpMapping("POST", "/ai-conversations/{conversationId}/run"),
@@ -113,6 +115,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "conversations.refresh_rolling_summary": HttpMapping("POST", "/ai-conversations/{conversationId}/rolling-summary"),
     "memory.recall_by_entity": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/entity"),
     "memory.recall_timeline": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/timeline"),
+    "memory.get_history": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/history"),
     "memory.get_profile": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/profile"),
     # Memory spaces and who may read them.
     "memory.create_memory_space": HttpMapping("POST", "/ai-memory/spaces", status=201),
@@ -212,6 +215,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "jobs.list_jobs": HttpMapping("GET", "/jobs"),
     "jobs.get_job": HttpMapping("GET", "/jobs/{jobId}"),
     "jobs.retry_job": HttpMapping("POST", "/jobs/{jobId}/retry"),
+    "jobs.run_job": HttpMapping("POST", "/jobs/{jobId}/run"),
 }
 
 

@@ -34,6 +34,7 @@ _REPEATABLE = frozenset(
         "memory.mine_patterns",
         "conversations.close_conversation",
         "conversations.close_stale",
+        "jobs.run_job",
         "conversations.refresh_rolling_summary",
         "blocks.update",
         "blocks.set_sleep_time",

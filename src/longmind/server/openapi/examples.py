@@ -54,6 +54,17 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "idempotencyKey": "turn-1",
         },
     },
+    "conversations.append_messages": {
+        "body": {
+            "namespace": "daily-checkin",
+            "messages": [
+                {"role": "user", "content": "I live in Graz."},
+                {"role": "assistant", "content": "Noted."},
+            ],
+            "extract": True,
+        }
+    },
+    "conversations.find_messages": {"body": {"messageIds": ["msg_0190a1b2c3d4e5f60718293a4b5c6d7e"]}},
     "conversations.run_turn": {
         "path": _CONVERSATION,
         "body": {
@@ -129,6 +140,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.run_extraction_for_conversation": {"path": _CONVERSATION, "body": {"dryRun": True}},
     "memory.mine_patterns": {"path": _SPACE},
     "memory.get_profile": {"path": _SPACE},
+    "memory.get_history": {"path": _SPACE, "query": {"attribute": "home"}},
     # Working context
     "working_context.build_working_context": {
         "path": _CONVERSATION,
@@ -200,4 +212,5 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "jobs.list_jobs": {"query": {"status": "dead", "limit": 20}},
     "jobs.enqueue": {"body": {"kind": "mail.send", "payload": {"to": "ada"}, "uniqueKey": "mail-1"}},
     "jobs.retry_job": {"path": _JOB},
+    "jobs.run_job": {"path": _JOB},
 }

@@ -120,6 +120,20 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND slot_subject = :subject 
 ORDER BY position DESC
 LIMIT :limit;
 
+-- What is known to change, and about whom.
+-- name: slots_in_space
+SELECT DISTINCT slot_subject, slot_attribute FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND slot_subject IS NOT NULL
+ORDER BY slot_subject, slot_attribute;
+
+-- The newest values, ended ones too.
+-- name: atoms_in_slot
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND slot_subject = :subject AND slot_attribute = :attribute
+  AND status = 'ACTIVE'
+ORDER BY position DESC
+LIMIT :limit;
+
 -- The newest version of each pattern, also of those that were archived.
 -- name: patterns_in_space
 SELECT {atom_columns} FROM atoms

@@ -88,6 +88,16 @@ WHERE (scope_id, id) IN (
 )
 RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
 
+-- One job, before it is due. One that a worker has is taken only when its lease has run out.
+-- name: claim_job
+UPDATE jobs
+SET status = 'running', attempts = attempts + 1, fencing_token = fencing_token + 1, worker = :worker,
+    due_at = {lease_clock} + :lease, updated_at = :now
+WHERE scope_id = :scope_id AND id = :id
+  AND epoch = COALESCE((SELECT epoch FROM erasures WHERE scope_id = :scope_id), 0)
+  AND (status IN ('queued', 'failed') OR (status = 'running' AND due_at <= {lease_clock}))
+RETURNING tenant_id, app_id, user_id, fencing_token, epoch, {job_columns};
+
 -- No row comes back when the lease was lost.
 -- name: extend_lease
 UPDATE jobs SET due_at = {lease_clock} + :lease, updated_at = :now

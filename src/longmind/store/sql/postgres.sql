@@ -141,6 +141,11 @@ WHERE scope_id = :scope_id AND space_id = :space_id
 -- name: message_times
 SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id = ANY (ARRAY(SELECT value FROM json_array_elements_text(:ids::json)));
 
+-- name: messages_by_id
+SELECT {message_columns} FROM events
+WHERE scope_id = :scope_id AND event_id = ANY (ARRAY(SELECT value FROM json_array_elements_text(:ids::json)))
+  AND sequence IS NOT NULL AND visibility IN ('user', 'internal');
+
 -- Columns that differ come as arrays, and shared ones in one object, as for atoms. Rows are numbered, so that positions
 -- are given in the order in which the rows came.
 -- name: insert_many_recorded

@@ -49,6 +49,11 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND hash IN (SELECT value FR
 -- name: message_times
 SELECT event_id, ts FROM events WHERE scope_id = :scope_id AND event_id IN (SELECT value FROM json_each(:ids));
 
+-- name: messages_by_id
+SELECT {message_columns} FROM events
+WHERE scope_id = :scope_id AND event_id IN (SELECT value FROM json_each(:ids))
+  AND sequence IS NOT NULL AND visibility IN ('user', 'internal');
+
 -- Run for each event.
 -- name: insert_many_recorded
 INSERT INTO events ({recorded_columns}) VALUES ({recorded_values});

@@ -198,6 +198,17 @@ def list_positions_in_slot(run: Transaction, space_id: str, subject: str, attrib
     return [row[0] for row in rows]
 
 
+def list_slots(run: Transaction, space_id: str) -> list[tuple[str, str]]:
+    """Return the subjects and attributes of which a space knows values."""
+    return [(subject, attribute) for subject, attribute in run.all("slots_in_space", space_id=space_id)]
+
+
+def list_in_slot(run: Transaction, space_id: str, subject: str, attribute: str, limit: int) -> list[Atom]:
+    """Return the newest atoms that state a value of one attribute of a subject, those that have ended too."""
+    rows = run.all("atoms_in_slot", space_id=space_id, subject=subject, attribute=attribute, limit=limit)
+    return [to_atom(row)[1] for row in rows]
+
+
 def list_from_speaker(run: Transaction, owner: Scope, space_id: str, speaker: Scope) -> list[Row]:
     """Return `(id, position, created_at, kind)` of the atoms of a shared space that rest on what a user said.
 

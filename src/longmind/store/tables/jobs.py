@@ -174,11 +174,13 @@ def list_due_kinds(run: Transaction, kinds: list[str], now: Micros) -> list[str]
 
 def claim(run: Transaction, kind: str, worker: str, lease: Micros, now: Micros) -> list[JobClaim]:
     """Take the job of a kind that has been due for longest, of any scope; return an empty list if there is none."""
-    rows = run.all("claim_jobs", kind=kind, worker=worker, lease=lease, now=now)
-    return [
-        JobClaim(Scope(tenant, app, user), _to_job(tuple(rest)), token, epoch)
-        for tenant, app, user, token, epoch, *rest in rows
-    ]
+    return list(map(_to_claim, run.all("claim_jobs", kind=kind, worker=worker, lease=lease, now=now)))
+
+
+def claim_one(run: Transaction, job_id: str, worker: str, lease: Micros, now: Micros) -> JobClaim | None:
+    """Take a job of the scope, due or not; return None if it is over, or a worker has it."""
+    row = run.one("claim_job", id=job_id, worker=worker, lease=lease, now=now)
+    return None if row is None else _to_claim(row)
 
 
 def extend_lease(run: Transaction, claim: JobClaim, lease: Micros, now: Micros) -> bool:
@@ -236,3 +238,8 @@ def _to_job(row: Row) -> Job:
         updated_at=to_iso(updated_at),
         finished_at=None if finished_at is None else to_iso(finished_at),
     )
+
+
+def _to_claim(row: Row) -> JobClaim:
+    tenant, app, user, token, epoch, *rest = row
+    return JobClaim(Scope(tenant, app, user), _to_job(tuple(rest)), token, epoch)

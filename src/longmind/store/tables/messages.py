@@ -230,6 +230,12 @@ def read_times(run: Transaction, message_ids: Iterable[str]) -> dict[str, Micros
     return dict(run.all("message_times", ids=json.dumps(sorted(message_ids))))
 
 
+def read_visible(run: Transaction, message_ids: Iterable[str]) -> list[Message]:
+    """Return messages by their ids in the order in which they were said, without hidden ones."""
+    rows = run.all("messages_by_id", ids=json.dumps(sorted(message_ids)))
+    return sorted(map(_to_message, rows), key=lambda each: (each.created_at, each.conversation_id, each.sequence))
+
+
 def read_every(run: Transaction) -> Iterator[Message]:
     """Yield all messages of a user, one conversation after another. Only inside of `read_snapshot`."""
     return map(_to_message, run.each("every_message"))

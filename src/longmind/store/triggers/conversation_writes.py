@@ -13,10 +13,12 @@ from dataclasses import replace
 from longmind.clock import Micros
 from longmind.errors import ConversationClosed, NotFound
 from longmind.models.conversation import Conversation
-from longmind.models.message import Message, Turn
+from longmind.models.job import Job
+from longmind.models.message import AppendedMessages, Message, Turn
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import conversations, messages, running_turns
+from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import MessagePlace, NewMessage
 from longmind.store.triggers import extraction_requests, passage_requests, rolling_summary, sleep_time
 from longmind.store.triggers.extraction_requests import USUAL_ATTEMPTS
@@ -75,6 +77,35 @@ def append(
         run, scope, place, message, now, attempts, summary_turns, passages_kind, answers=new.role == "assistant"
     )
     return message
+
+
+def append_all(
+    run: Transaction,
+    scope: Scope,
+    target: str | NewConversation,
+    new: Sequence[NewMessage],
+    now: Micros,
+    attempts: int,
+    summary_turns: int,
+    passages_kind: str | None,
+    *,
+    read_now: bool,
+) -> AppendedMessages:
+    """Append messages to an open conversation, or to a new one, all of them or none.
+
+    read_now: queue the extraction of the conversation up to the last of them, for each binding that covers it.
+    """
+    conversation_id = target if isinstance(target, str) else conversations.create(run, scope, target, now).id
+    rows = [append(run, scope, conversation_id, each, now, attempts, summary_turns, passages_kind) for each in new]
+    conversation = conversations.get(run, conversation_id)
+    if conversation is None:
+        raise NotFound("conversation", conversation_id)
+    jobs: list[Job] = []
+    if read_now:
+        jobs = extraction_requests.on_asked(
+            run, scope, conversation_id, conversation.namespace, conversation.message_count, now, attempts
+        )
+    return AppendedMessages(conversation=conversation, messages=rows, jobs=jobs)
 
 
 def append_turn(

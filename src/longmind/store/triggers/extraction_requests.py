@@ -54,7 +54,7 @@ class ExtractionOrder:
     space_name: str | None
     conversation_id: str
     trigger: str
-    """`closed`, `window` or `manual`."""
+    """`closed`, `window`, `asked` or `manual`."""
     version: str
     until: int
 
@@ -107,6 +107,16 @@ def on_answer(
         _, requested = extraction_marks.read(run, order.target)
         if extraction_marks.count_answered_turns(run, conversation_id, requested) >= policy.window_turns:
             _request(run, scope, order, now, attempts)
+
+
+def on_asked(
+    run: Transaction, scope: Scope, conversation_id: str, namespace: str, sequence: int, now: Micros, attempts: int
+) -> list[Job]:
+    """Order the extraction of what nobody has read yet, up to a sequence number, for each binding and space."""
+    return [
+        _request(run, scope, _order(binding, space, conversation_id, sequence, "asked"), now, attempts)
+        for binding, space in _targets(run, scope, namespace)
+    ]
 
 
 def queue_replays(
@@ -176,10 +186,10 @@ def _targets(run: Transaction, scope: Scope, namespace: str) -> Iterator[tuple[B
             yield binding, space
 
 
-def _request(run: Transaction, scope: Scope, order: ExtractionOrder, now: Micros, attempts: int) -> None:
+def _request(run: Transaction, scope: Scope, order: ExtractionOrder, now: Micros, attempts: int) -> Job:
     # The next window is counted from here, whether or not this one has been extracted by then.
     extraction_marks.request(run, order.target, order.until)
-    _enqueue(run, scope, order, now, attempts)
+    return _enqueue(run, scope, order, now, attempts)
 
 
 def _enqueue(run: Transaction, scope: Scope, order: ExtractionOrder, now: Micros, attempts: int) -> Job:

@@ -1,0 +1,128 @@
+"""Operations on many messages at a time: appends of whole conversations, and look-ups by id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from longmind.clock import Clock
+from longmind.conversations.validation import (
+    validate_messages,
+    validate_namespace,
+    validate_time,
+    validate_title,
+    validate_usage,
+    validate_visibility,
+)
+from longmind.errors import InvalidInput, LimitExceeded
+from longmind.models.content import encode_content, encode_tool_result
+from longmind.models.message import AppendedMessages, GivenMessage, Message, Visibility
+from longmind.scope import Scope
+from longmind.store.database import Database
+from longmind.store.tables import messages
+from longmind.store.tables.conversations import NewConversation
+from longmind.store.tables.messages import NewMessage
+from longmind.store.triggers import conversation_writes
+from longmind.validation.identifiers import validate_id, validate_label, validate_metadata
+from longmind.validation.parameter_limits import ConversationId, MessageId, Namespace, Title
+
+MOST_FOUND = 1_000
+"""Messages that are looked up by their ids at a time."""
+
+
+class MessageBatches:
+    """Appends and look-ups of many messages. The service of conversations stands on it."""
+
+    _database: Database
+    _scope: Scope
+    _clock: Clock
+    _summary_turns: int
+    _attempts: int
+    _wake_workers: Callable[[], None]
+    _passages_kind: str | None
+
+    def append_messages(
+        self,
+        messages: Sequence[GivenMessage | dict[str, Any]],
+        *,
+        conversation_id: ConversationId | None = None,
+        namespace: Namespace | None = None,
+        title: Title | None = None,
+        metadata: dict[str, Any] | None = None,
+        extract: bool = False,
+    ) -> AppendedMessages:
+        """Append up to 10,000 messages of any roles in one transaction: all of them, or none.
+
+        messages: each has a `role` and `content`; a tool's message also the `tool_use_id` of the call that it answers.
+        conversation_id: an open conversation; by default a new one in `namespace`, with the title and the metadata.
+        extract: queue the extraction of what was not read yet, for each binding, without closing the conversation.
+        """
+        if (conversation_id is None) == (namespace is None):
+            raise InvalidInput(
+                "Messages are appended to an open conversation or to a new one.",
+                hint="Pass either conversation_id, or the namespace of a new conversation.",
+            )
+        if conversation_id is not None and (title is not None or metadata is not None):
+            raise InvalidInput("The conversation exists, so it takes no title and no metadata.", hint="Leave them out.")
+        target: str | NewConversation
+        if conversation_id is not None:
+            target = validate_id("conversation_id", conversation_id)
+        else:
+            target = NewConversation(
+                validate_namespace(namespace),
+                validate_title(title),
+                self._scope.session_id,
+                validate_metadata(metadata),
+            )
+        new = [self._make_message(each, f"messages[{place}]") for place, each in enumerate(validate_messages(messages))]
+        appended = self._database.write(
+            self._scope,
+            conversation_writes.append_all,
+            self._scope,
+            target,
+            new,
+            self._clock(),
+            self._attempts,
+            self._summary_turns,
+            self._passages_kind,
+            read_now=bool(extract),
+        )
+        self._wake_workers()
+        return appended
+
+    def find_messages(self, message_ids: Sequence[MessageId]) -> list[Message]:
+        """Return the messages with some ids, such as the sources of a fact, in the order in which they were said.
+
+        At most 1,000 ids; those of no message of the user, and of hidden messages, are left out.
+        """
+        if isinstance(message_ids, str) or not isinstance(message_ids, list | tuple):
+            raise InvalidInput(f"message_ids must be a list, not {type(message_ids).__name__}.")
+        if len(message_ids) > MOST_FOUND:
+            raise LimitExceeded("message_ids", limit=MOST_FOUND, given=len(message_ids), unit="at a time")
+        checked = [validate_id(f"message_ids[{place}]", each) for place, each in enumerate(message_ids)]
+        return self._database.read(self._scope, messages.read_visible, checked)
+
+    def _make_message(self, given: GivenMessage, field: str) -> NewMessage:
+        """Return a message of any role, checked; errors name its place in the list."""
+        usual: Visibility = "internal" if given.role == "system" else "user"
+        visibility = usual if given.visibility is None else validate_visibility(given.visibility, f"{field}.visibility")
+        at = validate_time(given.created_at, self._clock())
+        if given.role == "tool":
+            if given.tool_use_id is None:
+                raise InvalidInput(
+                    f"{field} is a tool's message without tool_use_id.", hint="Name the call that it answers."
+                )
+            content = encode_tool_result(given.tool_use_id, given.content, given.is_error)
+            return NewMessage(
+                "tool", content, visibility, at,
+                tool_use_id=given.tool_use_id, tool_name=validate_label("tool_name", given.tool_name),
+                is_error=given.is_error,
+            )  # fmt: skip
+        content = encode_content(given.content, f"{field}.content", may_be_empty=given.role == "assistant")
+        if given.role != "assistant":
+            return NewMessage(given.role, content, visibility, at)
+        return NewMessage(
+            "assistant", content, visibility, at,
+            stop_reason=validate_label("stop_reason", given.stop_reason), model=validate_label("model", given.model),
+            provider=validate_label("provider", given.provider), usage=validate_usage(given.usage),
+        )  # fmt: skip
