@@ -26,6 +26,7 @@ from longmind.conversations import Conversations
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.model_pool import ModelPool
 from longmind.store.database import Database, Transaction
+from longmind.tools.session_memory import SessionMemory
 
 _NO_MODELS = ModelPool(BackgroundLoop(), longmind.Settings())
 TAIL = 10
@@ -86,7 +87,8 @@ class LongmindStore:
                 system_clock,
                 self.engine._parts.models,
                 self.engine._parts.rolling,
-                self._context.blocks,
+                self._context.blocks._reader,
+                SessionMemory(database, self._context.scope, system_clock),
                 self._conversations._tools,
             )
             for conversation_id in batch:

@@ -54,6 +54,7 @@ from longmind.summaries.rolling_summaries import RollingSummaries
 from longmind.summaries.summariser import Summariser
 from longmind.summaries.summariser_registry import choose_summariser
 from longmind.tools import Tools
+from longmind.tools.session_memory import SessionMemory
 from longmind.working_context import WorkingContexts
 
 if TYPE_CHECKING:
@@ -264,7 +265,8 @@ class ServiceFactory:
             parts.clock,
             parts.models,
             parts.rolling,
-            self.make_blocks(scope),
+            self._block_reader(scope),
+            SessionMemory(parts.database, scope, parts.clock),
             ToolSource(
                 parts.registered_tools,
                 lambda: Context(scope, self),

@@ -81,13 +81,14 @@ def test_what_was_written_is_in_the_next_prompt(engine: longmind.Engine, filled:
 
 
 @pytest.mark.conforms("C10")
-def test_the_policy_has_five_fields_and_their_defaults() -> None:
+def test_the_policy_has_these_fields_and_their_defaults() -> None:
     assert longmind.MemoryPolicy().model_dump() == {
         "archival_mode": "tool_only",
         "archival_limit": 10,
         "archival_min_score": None,
         "include_user_core": True,
         "include_agent_core": True,
+        "include_brief": True,
     }
 
 

@@ -12,6 +12,7 @@ import pytest
 from mcp import Client
 
 import longmind
+from longmind.mcp.server import INSTRUCTIONS
 from tests.mcp.clients import over_http
 from tests.server.asgi_requests import SECRET, claims, signed
 from tests.server.live_server import serving
@@ -64,6 +65,21 @@ def test_an_agent_remembers_and_recalls_over_http(
 
     anyio.run(talk)
     assert [each.content for each in ada.tools.memory_search().results] == ["Ada has a cat."]
+
+
+@pytest.mark.conforms("B3.7", "A0.4")
+@pytest.mark.parametrize("mode", ["legacy", pytest.param("auto", marks=pytest.mark.slow)])
+def test_each_users_session_begins_with_their_own_brief(
+    engine: longmind.Engine, ada: longmind.Context, address: str, mode: str
+) -> None:
+    ada.tools.memory_store("preference", "Prefers short answers.")
+
+    async def read_instructions(user: str) -> str:
+        async with over_http(address, key_of(engine, user), mode) as client:
+            return str(client.instructions)
+
+    assert "- [preference] Prefers short answers. (0d ago)" in anyio.run(read_instructions, "ada")
+    assert anyio.run(read_instructions, "bob") == INSTRUCTIONS
 
 
 def test_two_users_with_two_keys_see_nothing_of_each_other(

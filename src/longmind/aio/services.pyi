@@ -104,8 +104,7 @@ class AsyncConversations:
         max_cycles: how often the model may be asked, from 1 to 1,000.
         tail_limit: how many earlier rows the model sees at most, in whole turns.
         on_text: receives each piece of the answer.
-        memory_policy, agent_id: the memory blocks that the model sees; by default the core blocks of the user and of
-        the context's agent, after the system prompt.
+        memory_policy, agent_id: the memory after the system prompt; by default core blocks and the brief of the tools.
 
         Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
         if the model or the store fails, the result has the status `error`. A repeated idempotency key finds the first
@@ -320,8 +319,8 @@ class AsyncWorkingContexts:
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
-        memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
-        lines about the query where the policy says so.
+        memory_policy: the memory blocks to show: by default the core blocks of the user and of `agent_id` (by default
+        the context's agent); archival lines about the query too where the policy says so.
 
         If the budget is short, weak hits are dropped first, then the oldest turns, then the worst quotes,
         then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;

@@ -6,14 +6,21 @@ from collections.abc import Sequence
 
 from longmind.assembly.memory_line import ARCHIVAL_TITLE, CORE_TITLES, sanitise_lines
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
+from longmind.assembly.stated_lines import StatedLines
 from longmind.models.block import Block, BlockLine
 
 USER_MEMORY = "user_memory"
 
 
-def build_user_memory(blocks: Sequence[Block]) -> str:
-    """Return the section with core memory; empty if there is none."""
-    sections = "\n".join(section for section in map(_format_block, blocks) if section)
+def build_user_memory(blocks: Sequence[Block], prompt: str = "") -> str:
+    """Return the section with core memory; empty if there is none.
+
+    Leaves out a block of which the prompt states every line. Any other stays whole, so that a model which replaces it
+    sees all of it.
+    """
+    stated = StatedLines(prompt) if prompt and blocks else None
+    shown = [block for block in blocks if stated is None or not stated.has_all(sanitise_lines(block.entries))]
+    sections = "\n".join(section for section in map(_format_block, shown) if section)
     return f"<{USER_MEMORY}>\n{SUGGESTIONS_NOTICE}\n{sections}\n</{USER_MEMORY}>" if sections else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from longmind.blocks.prompt_text import build_reminder, build_user_memory
 from longmind.blocks.validation import validate_agent
 from longmind.clock import Clock, Micros
 from longmind.models.block import Block, BlockLine, MemoryPolicy
@@ -40,6 +41,15 @@ class BlockReader:
             block_type="core",
             known_at=known_at,
         )
+
+    def read_section(self, agent_id: str | None, policy: MemoryPolicy, prompt: str = "") -> str:
+        """Return the core blocks as a section of a prompt, without those that the prompt states already."""
+        return build_user_memory(self.read_core(agent_id, policy), prompt)
+
+    def list_reminders(self, text: str, agent_id: str | None, policy: MemoryPolicy) -> list[str]:
+        """Return archival lines about a text as a note for the model; empty without lines."""
+        reminder = build_reminder(self.find_reminders(text, agent_id, policy))
+        return [reminder] if reminder else []
 
     def find_reminders(
         self, text: str, agent_id: str | None, policy: MemoryPolicy, known_at: Micros | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from longmind.blocks.prompt_text import build_reminder, build_user_memory
 from longmind.blocks.reader import BlockReader
 from longmind.blocks.tools import build_tools
 from longmind.blocks.validation import (
@@ -143,8 +142,7 @@ class Blocks:
 
         It is read from the database each time, so that every write is in the next prompt.
         """
-        chosen = validate_policy(policy)
-        return build_user_memory(self._reader.read_core(self._reader.choose_agent(agent_id), chosen))
+        return self._reader.read_section(self._reader.choose_agent(agent_id), validate_policy(policy))
 
     def reminders(
         self, text: Text, *, agent_id: Identity | None = None, policy: MemoryPolicy | dict[str, Any] | None = None
@@ -153,10 +151,8 @@ class Blocks:
 
         Empty unless the policy's `archival_mode` is `auto`; its limit and minimum score bound the lines.
         """
-        chosen = validate_policy(policy)
-        message = validate_text("text", text)
-        reminder = build_reminder(self._reader.find_reminders(message, self._reader.choose_agent(agent_id), chosen))
-        return Page([reminder] if reminder else [])
+        chosen, message = validate_policy(policy), validate_text("text", text)
+        return Page(self._reader.list_reminders(message, self._reader.choose_agent(agent_id), chosen))
 
     def tools(self, agent_id: Identity | None = None) -> Page[BoundTool]:
         """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""

@@ -27,18 +27,11 @@ if TYPE_CHECKING:
     from longmind.blocks.service import Blocks
 
 EDITS = ("add_line", "replace_line", "remove_line", "replace_all")
-SEARCHED = "is searched with recall_memory"
-
-
-def describe_update_tool(archive: str = SEARCHED) -> str:
-    """Return the description of update_memory. `archive` says how a model with this tool finds archival memory."""
-    return _UPDATE.format(archive=archive)
-
 
 _UPDATE = (
     "Change what is remembered about the user across conversations. Core memory is in every prompt: keep stable facts,"
     f" preferences and rules there, one to a line, at most {CORE_ENTRIES_LIMIT} lines and {CORE_LIMIT:,} characters."
-    f" Archival memory (at most {ARCHIVAL_LIMIT:,} characters) {{archive}}: keep specifics there."
+    f" Archival memory (at most {ARCHIVAL_LIMIT:,} characters) is searched with recall_memory: keep specifics there."
     " Prefer add_line, replace_line and remove_line, which leave the rest as it is. replace_all rewrites the whole"
     " block and needs expected_updated_at: the updated_at that you read last, or null for a block that does not exist"
     " yet. Write each line like 'User prefers tea.', so that it can be understood alone. Write only what the user has"
@@ -53,7 +46,7 @@ _RECALL = (
 def build_tools(blocks: Blocks, agent_id: str | None) -> list[BoundTool]:
     """Return both tools, bound to the blocks of a user and of an agent."""
     scopes = list(get_args(BlockScope)) if agent_id is not None else ["user"]
-    update = Tool("update_memory", describe_update_tool(), _build_update_schema(scopes))
+    update = Tool("update_memory", _UPDATE, _build_update_schema(scopes))
     recall = Tool("recall_memory", _RECALL, _RECALL_SCHEMA)
     return [
         BoundTool(update, BlockTool(update, lambda given: _run_update(blocks, agent_id, given))),
@@ -99,7 +92,12 @@ def _build_strict_schema(properties: dict[str, Any]) -> dict[str, Any]:
 _RECALL_SCHEMA = _build_strict_schema(
     {
         "query": {"type": "string", "description": "What to look for, in words that the memory may hold."},
-        "limit": {"type": ["integer", "null"], "description": "Maximum number of lines, 1 to 50; null is 10."},
+        "limit": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": 50,
+            "description": "Maximum number of lines; null is 10.",
+        },
     }
 )
 _MAX_LINES = 50

@@ -67,7 +67,7 @@ from longmind.validation.text import validate_text
 
 if TYPE_CHECKING:
     from longmind.conversations.registered_tools import ToolSource
-    from longmind.conversations.turn_memory import PromptBlocks
+    from longmind.conversations.turn_memory import PromptBlocks, PromptBrief
 
 T = TypeVar("T")
 
@@ -86,6 +86,7 @@ class Conversations(MessageBatches):
         models: ModelPool,
         rolling: RollingSummaries,
         blocks: PromptBlocks,
+        brief: PromptBrief,
         tools: ToolSource,
         summary_turns: int = 0,
         job_attempts: int = USUAL_ATTEMPTS,
@@ -99,6 +100,7 @@ class Conversations(MessageBatches):
         self._rolling = rolling
         self._summary_turns = summary_turns
         self._blocks = blocks
+        self._brief = brief
         self._tools = tools
         self._attempts = job_attempts
         self._wake_workers = wake_workers
@@ -355,8 +357,7 @@ class Conversations(MessageBatches):
         max_cycles: how often the model may be asked, from 1 to 1,000.
         tail_limit: how many earlier rows the model sees at most, in whole turns.
         on_text: receives each piece of the answer.
-        memory_policy, agent_id: the memory blocks that the model sees; by default the core blocks of the user and of
-        the context's agent, after the system prompt.
+        memory_policy, agent_id: the memory after the system prompt; by default core blocks and the brief of the tools.
 
         Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
         if the model or the store fails, the result has the status `error`. A repeated idempotency key finds the first
@@ -386,15 +387,15 @@ class Conversations(MessageBatches):
             on_text=validate_listener(on_text),
             memory=TurnMemory(
                 self._blocks,
+                self._brief,
                 validate_policy(memory_policy),
                 self._scope.agent_id if agent_id is None else validate_identity("agent_id", agent_id),
             ),
             # Chosen last, because making a model may take a second.
             model=self._models.choose(model, provider),
         )
-        return RunningTurn(
-            self._database, self._scope, self._clock, self._attempts, self._summary_turns, self._passages_kind, plan
-        ).run()
+        jobs = (self._attempts, self._summary_turns, self._passages_kind)
+        return RunningTurn(self._database, self._scope, self._clock, *jobs, plan).run()
 
     def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
         """Bring the summary of a conversation up to the last finished turn now.

@@ -96,7 +96,7 @@ RESOURCES: dict[str, ReadableResource] = {each.resource.uri: each for each in _A
 def make_brief(context: Context) -> GetPromptResult:
     """Return the brief as a prompt. Its wording presents memories as suggestions, not as commands."""
     # `session_brief` would be empty if memory cannot be reached; a user who asks for the brief should see the error.
-    text = as_prompt(context.tools.memory_brief()) or NOTHING_REMEMBERED
+    text = as_prompt(context.tools.memory_brief().entries) or NOTHING_REMEMBERED
     return GetPromptResult(
         description=BRIEF.description, messages=[PromptMessage(role="user", content=TextContent(text=text))]
     )

@@ -1,4 +1,4 @@
-"""The eight tools of an agent: four memory tools, three recall tools and update_memory.
+"""The nine tools of an agent: four memory tools, three recall tools, update_memory and recall_memory.
 
 Tools belong to a context, so they are built for each request, by `build_tools`. Each one is a definition for the
 protocol (`tool`) and a function (`run`) that takes the arguments of the model, in three kinds:
@@ -6,7 +6,7 @@ protocol (`tool`) and a function (`run`) that takes the arguments of the model, 
 - The memory tools answer with JSON, which is both the text and the value.
 - The recall tools take one more argument, the name of a memory space, because a model does not know ids. The arguments
   are validated before the space is looked up, so that the error about an argument is the same for every space.
-- update_memory answers with a sentence and has no value.
+- update_memory and recall_memory, which edit and search memory blocks, answer with text and have no value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
 
-from longmind.blocks.tools import BlockTool, describe_update_tool
+from longmind.blocks.tools import BlockTool
 from longmind.context import Context
 from longmind.errors import InvalidInput
 from longmind.mcp.tool_results import RecalledFacts, ToolAnswer, to_recalled_facts
@@ -38,7 +38,6 @@ _SPACE_SCHEMA = {
     "maxLength": 255,
     "description": "The name of the memory space to search. Leave it out unless an error asks you to name one.",
 }
-_UPDATE_DESCRIPTION = describe_update_tool("is not in prompts, and is read as the resource longmind://memory/archival")
 _RECALLS: dict[str, ToolType] = {
     "recall_by_topic": "RECALL_BY_TOPIC",
     "recall_by_entity": "RECALL_BY_ENTITY",
@@ -79,6 +78,7 @@ _ANNOTATIONS: dict[str, ToolAnnotations] = {
     "recall_by_entity": _make_read_annotations("Recall facts about a person or thing"),
     "recall_timeline": _make_read_annotations("Recall how facts changed"),
     "update_memory": _make_write_annotations("Change the memory in every prompt", destructive=True, idempotent=False),
+    "recall_memory": _make_read_annotations("Search archival memory"),
 }
 
 
@@ -96,14 +96,10 @@ def build_tools(context: Context, space: str | None = None) -> dict[str, McpTool
 
     space: the memory space that recall tools search if the agent names none.
     """
-    update = next(each for each in context.blocks.tools(context.scope.agent_id) if each.tool.name == "update_memory")
     tools = [
         *(McpTool(_define_tool(each), _answer_with_json(each)) for each in context.tools.bound()),
         *(_build_recall_tool(context, name, space) for name in _RECALLS),
-        # The block tool's own description is about prompts; a host reads the archive as a resource.
-        McpTool(
-            _define_tool(update).model_copy(update={"description": _UPDATE_DESCRIPTION}), _answer_with_text(update)
-        ),
+        *(McpTool(_define_tool(each), _answer_with_text(each)) for each in context.blocks.tools()),
     ]
     return {each.tool.name: each for each in tools}
 
@@ -134,7 +130,7 @@ def _answer_with_json(bound: BoundTool) -> Callable[[dict[str, Any]], ToolAnswer
 
 
 def _answer_with_text(bound: BoundTool) -> Callable[[dict[str, Any]], ToolAnswer]:
-    """Return the function of update_memory. `attempt` raises errors, which `run` would turn into text."""
+    """Return the function of a block tool. `attempt` raises errors, which `run` would turn into text."""
     tool = bound.run
     assert isinstance(tool, BlockTool)
     return lambda arguments: ToolAnswer(tool.attempt(arguments))

@@ -81,10 +81,11 @@ class BlockLine(BlockValue):
 
 
 class MemoryPolicy(BlockValue):
-    """The blocks that reach the model without a tool call.
+    """The memory that reaches the model without a tool call.
 
     archival_mode: `auto` adds archival lines about the user's message; `tool_only` and `off` add none.
     archival_limit, archival_min_score: the most lines that `auto` adds, and the least score of each.
+    include_brief: whether a turn shows the brief of the memory tools, what agents noted in earlier sessions.
     """
 
     archival_mode: ArchivalMode = "tool_only"
@@ -92,6 +93,7 @@ class MemoryPolicy(BlockValue):
     archival_min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
     include_user_core: bool = Field(default=True, strict=True)
     include_agent_core: bool = Field(default=True, strict=True)
+    include_brief: bool = Field(default=True, strict=True)
 
 
 class SleepTime(BlockValue):

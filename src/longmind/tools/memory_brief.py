@@ -13,7 +13,7 @@ from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, sanitise
 from longmind.clock import Micros
 from longmind.memory.default_space import find_tools_space
 from longmind.models.atom import Atom
-from longmind.models.tool import Brief, BriefEntry
+from longmind.models.tool import BriefEntry
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms
@@ -83,10 +83,10 @@ def read_entries(run: Transaction, scope: Scope, now: Micros) -> tuple[list[Atom
     return [found[position] for position in positions], space.atom_count
 
 
-def as_prompt(brief: Brief) -> str:
-    """Return a brief as a part of a prompt, each memory sanitised on one line; empty for an empty brief."""
-    behavioral = [_to_line(entry) for entry in brief.entries if entry.behavioral]
-    others = [_to_line(entry) for entry in brief.entries if not entry.behavioral]
+def as_prompt(entries: Sequence[BriefEntry]) -> str:
+    """Return the entries of a brief as a part of a prompt, each sanitised on one line; empty without entries."""
+    behavioral = [_to_line(entry) for entry in entries if entry.behavioral]
+    others = [_to_line(entry) for entry in entries if not entry.behavioral]
     parts = ["## Memory Context"]
     if behavioral:
         parts.append("\n".join(["### Behavioral memories", SUGGESTIONS_NOTICE, *behavioral]))

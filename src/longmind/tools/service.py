@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
@@ -12,7 +11,6 @@ from longmind.audit import chain
 from longmind.clock import Clock, Instant
 from longmind.errors import InvalidInput, ToolError
 from longmind.ids import new_id
-from longmind.memory.default_space import DEFAULT_GROUP
 from longmind.memory.validation import validate_instant
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
 from longmind.models.value import Page
@@ -26,6 +24,8 @@ from longmind.tools.invocation import begin_call
 from longmind.tools.memory_brief import as_prompt
 from longmind.tools.redaction import redact
 from longmind.tools.schema import parse_arguments
+from longmind.tools.session_memory import SESSION_START_SECONDS
+from longmind.tools.tool_group import find_group
 from longmind.tools.tool_handlers import TOOLS
 from longmind.tools.user_consent import Confirm, NeedsConfirmation, ask_user
 from longmind.validation.identifiers import validate_label
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from longmind.recall.retriever import AtomRetriever
 
 CALL_SECONDS = 30.0
-SESSION_START_SECONDS = 5.0
-_GROUP = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]*")
 _log = logging.getLogger("longmind.tools")
 
 
@@ -123,7 +121,8 @@ class Tools:
     def session_brief(self) -> str:
         """Return the brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
         try:
-            return as_prompt(Brief.model_validate(self._call("memory_brief", {}, None, SESSION_START_SECONDS)))
+            brief = Brief.model_validate(self._call("memory_brief", {}, None, SESSION_START_SECONDS))
+            return as_prompt(brief.entries)
         except Exception as error:
             reason = error.code if isinstance(error, ToolError) else error.__class__.__name__
             _log.warning("a session starts without memory: %s", reason)
@@ -203,16 +202,7 @@ class Tools:
 
     def _build_scope(self) -> Scope:
         """Return the scope of a call, with a group and a session; where the host names none, the context is one."""
-        group = self._scope.group or DEFAULT_GROUP
-        if not _GROUP.fullmatch(group):
-            raise ToolError(
-                "VALIDATION_FAILED",
-                "The group of this context is not a valid name.",
-                stage=2,
-                field="group",
-                hint="Use letters, digits, '-' and '_', and begin with a letter or a digit.",
-            )
-        return replace(self._scope, group=group, session_id=self._session_id)
+        return replace(self._scope, group=find_group(self._scope), session_id=self._session_id)
 
 
 def _to_list(members: object) -> object:

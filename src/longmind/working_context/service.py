@@ -136,8 +136,8 @@ class WorkingContexts:
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
-        memory_policy: adds the core blocks of the user and of `agent_id` (by default the context's agent), and archival
-        lines about the query where the policy says so.
+        memory_policy: the memory blocks to show: by default the core blocks of the user and of `agent_id` (by default
+        the context's agent); archival lines about the query too where the policy says so.
 
         If the budget is short, weak hits are dropped first, then the oldest turns, then the worst quotes,
         then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;
@@ -150,7 +150,7 @@ class WorkingContexts:
         names = _validate_categories(always_on_category_names)
         query = None if recall_query is None else QUERY.check("recall_query", recall_query)
         known = None if known_at is None else to_micros(known_at, "known_at")
-        policy = None if memory_policy is None else validate_policy(memory_policy)
+        policy = validate_policy(memory_policy)
         agent = self._blocks.choose_agent(agent_id)
         template = self._templates.find(template_id)
         now = self._clock()
@@ -225,14 +225,14 @@ class WorkingContexts:
         self,
         query: str,
         agent: str | None,
-        policy: MemoryPolicy | None,
+        policy: MemoryPolicy,
         template: Template,
         before: Sequence[Section],
         known_at: Micros | None,
     ) -> Section:
         """Read the lines of memory blocks that the policy asks for, without what the sections before say."""
         section = Section("user_memory", "lines")
-        if policy is None or section.name not in template.shows:
+        if section.name not in template.shows:
             return section
         core = self._blocks.read_core(agent, policy, known_at)
         archival = self._blocks.find_reminders(query, agent, policy, known_at)
