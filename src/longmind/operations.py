@@ -125,7 +125,9 @@ OPERATIONS: tuple[Operation, ...] = (
         ],
         admin_writes=["restore_atom"],
     ),
-    *_operations("working_context", WorkingContexts, reads=["build_working_context"], writes=[]),
+    *_operations(
+        "working_context", WorkingContexts, reads=["build_working_context", "build_memory_context"], writes=[]
+    ),
     *_operations(
         "blocks",
         Blocks,

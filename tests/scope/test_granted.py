@@ -27,6 +27,7 @@ READS_SPACES = {
     "memory.why_not",
     "memory.get_profile",
     "memory.get_history",
+    "working_context.build_memory_context",
 }
 
 

@@ -77,6 +77,11 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"conversation_id": things.conversation_id, "include_internal": True},
         lambda things: {"conversation_id": things.closed_id, "limit": 1, "before": 2},
     ],
+    "working_context.build_memory_context": [
+        lambda things: {"memory_space_id": things.space_id, "query": "Hello"},
+        lambda things: {"memory_space_id": things.shared_space_id, "query": "Hello"},
+        lambda things: {"memory_space_id": things.deleted_space_id, "query": "Hello"},
+    ],
     "working_context.build_working_context": [
         lambda things: {"conversation_id": things.conversation_id, "memory_space_id": things.space_id},
         lambda things: {

@@ -325,6 +325,11 @@ class AsyncWorkingContexts:
         If the budget is short, weak hits are dropped first, then the oldest turns, then the worst quotes,
         then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;
         at last the summary is cut. Raises NotFound for an unknown conversation or space."""
+    async def build_memory_context(self, memory_space_id: SpaceId, *, query: str | None=None, recall_limit: RecalledHits=8, token_budget: TokenBudget=800, include_quotes: bool=True, include_profile: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
+        """Build the memory part of a prompt, without a conversation: the profile, and facts and quotes about a query.
+
+        query: the topic to recall facts and quotes about; without it, only the profile and always-on facts are shown.
+        The other parameters are those of `build_working_context`. Raises NotFound for an unknown space."""
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...

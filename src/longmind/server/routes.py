@@ -90,6 +90,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.recall_by_topic": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/topic"),
     "conversations.append_turn": HttpMapping("POST", "/ai-conversations/{conversationId}/turns", status=201),
     "working_context.build_working_context": HttpMapping("POST", "/ai-working-context/{conversationId}"),
+    "working_context.build_memory_context": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/context"),
     "conversations.append_user_message": HttpMapping(
         "POST", "/ai-conversations/{conversationId}/messages/user", status=201
     ),

@@ -143,6 +143,79 @@ class WorkingContexts:
         then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;
         at last the summary is cut. Raises NotFound for an unknown conversation or space.
         """
+        return self._build(
+            validate_id("conversation_id", conversation_id),
+            memory_space_id,
+            recall_query,
+            recent_turns=recent_turns,
+            recall_limit=recall_limit,
+            token_budget=token_budget,
+            include_rolling_summary=include_rolling_summary,
+            include_quotes=include_quotes,
+            include_profile=include_profile,
+            always_on_category_names=always_on_category_names,
+            template_id=template_id,
+            known_at=known_at,
+            memory_policy=memory_policy,
+            agent_id=agent_id,
+        )
+
+    def build_memory_context(
+        self,
+        memory_space_id: SpaceId,
+        *,
+        query: str | None = None,
+        recall_limit: RecalledHits = 8,
+        token_budget: TokenBudget = 800,
+        include_quotes: bool = True,
+        include_profile: bool = True,
+        always_on_category_names: Sequence[str] = (),
+        template_id: str | None = None,
+        known_at: Instant | None = None,
+        memory_policy: MemoryPolicy | dict[str, Any] | None = None,
+        agent_id: Identity | None = None,
+    ) -> WorkingContext:
+        """Build the memory part of a prompt, without a conversation: the profile, and facts and quotes about a query.
+
+        query: the topic to recall facts and quotes about; without it, only the profile and always-on facts are shown.
+        The other parameters are those of `build_working_context`. Raises NotFound for an unknown space.
+        """
+        # No conversation, so neither its summary nor its turns.
+        return self._build(
+            None,
+            memory_space_id,
+            query,
+            recent_turns=0,
+            recall_limit=recall_limit,
+            token_budget=token_budget,
+            include_rolling_summary=False,
+            include_quotes=include_quotes,
+            include_profile=include_profile,
+            always_on_category_names=always_on_category_names,
+            template_id=template_id,
+            known_at=known_at,
+            memory_policy=memory_policy,
+            agent_id=agent_id,
+        )
+
+    def _build(
+        self,
+        conversation_id: str | None,
+        memory_space_id: str,
+        recall_query: str | None,
+        *,
+        recent_turns: int,
+        recall_limit: int,
+        token_budget: int,
+        include_rolling_summary: bool,
+        include_quotes: bool,
+        include_profile: bool,
+        always_on_category_names: Sequence[str],
+        template_id: str | None,
+        known_at: Instant | None,
+        memory_policy: MemoryPolicy | dict[str, Any] | None,
+        agent_id: str | None,
+    ) -> WorkingContext:
         space_id = validate_id("memory_space_id", memory_space_id)
         wanted_turns = RECENT_TURNS.check("recent_turns", recent_turns)
         wanted_hits = RECALLED_HITS.check("recall_limit", recall_limit)
@@ -154,9 +227,7 @@ class WorkingContexts:
         agent = self._blocks.choose_agent(agent_id)
         template = self._templates.find(template_id)
         now = self._clock()
-        state = self._database.read(
-            self._scope, _read, validate_id("conversation_id", conversation_id), space_id, wanted_turns, known
-        )
+        state = self._database.read(self._scope, _read, conversation_id, space_id, wanted_turns, known)
         # A shared space is read in the scope of its owner, the conversation always in the user's own.
         owner = self._scope if state.own_space else grants.find_shared_owner(self._database, self._scope, space_id)
         if owner is None:
@@ -330,18 +401,21 @@ def _normalise_with_kind(piece: Piece) -> tuple[str, bool]:
 
 
 def _read(
-    run: Transaction, conversation_id: str, space_id: str, wanted_turns: int, known_at: Micros | None
+    run: Transaction, conversation_id: str | None, space_id: str, wanted_turns: int, known_at: Micros | None
 ) -> _ConversationState:
     """Read the summary and the last turns of a conversation in one transaction; raise NotFound if it is unknown.
 
     Also looks whether the memory space is the user's own, which spares a look at the grants.
     """
-    if conversations.read_status(run, conversation_id) is None:
+    if conversation_id is not None and conversations.read_status(run, conversation_id) is None:
         raise NotFound("conversation", conversation_id)
     own_space = spaces.is_live(run, space_id)
+    several_speakers = not own_space or grants.is_shared(run, space_id)
+    # A program that keeps the conversation itself asks for memory alone.
+    if conversation_id is None:
+        return _ConversationState("", 0, [], own_space, several_speakers)
     turns = read_last_turns(run, conversation_id, wanted_turns, known_at) if wanted_turns else []
     summary = summaries.find_latest(run, conversation_id, known_at)
-    several_speakers = not own_space or grants.is_shared(run, space_id)
     return _ConversationState(summary.text or "", summary.until, turns, own_space, several_speakers)
 
 

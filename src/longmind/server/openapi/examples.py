@@ -142,6 +142,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.get_profile": {"path": _SPACE},
     "memory.get_history": {"path": _SPACE, "query": {"attribute": "home"}},
     # Working context
+    "working_context.build_memory_context": {
+        "path": _SPACE,
+        "body": {"query": "When shall we meet?", "tokenBudget": 800},
+    },
     "working_context.build_working_context": {
         "path": _CONVERSATION,
         "body": {
