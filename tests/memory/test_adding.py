@@ -375,8 +375,8 @@ def test_an_atom_leads_back_to_the_messages_it_came_from(
 
     atom = memory.add_atom(space.id, fact(source_message_ids=[again.id, said.id, said.id]))
     assert (atom.source_conversation_id, atom.source_message_ids) == (conversation.id, [again.id, said.id])
-    assert memory.add_atom(space.id, fact(source_conversation_id=elsewhere.id)).source_message_ids == []
-    both = memory.add_atom(space.id, fact(source_message_ids=[said.id, other.id]))
+    assert memory.add_atom(space.id, fact("Graz.", source_conversation_id=elsewhere.id)).source_message_ids == []
+    both = memory.add_atom(space.id, fact("In Graz.", source_message_ids=[said.id, other.id]))
     assert (both.source_conversation_id, both.source_message_ids) == (None, [said.id, other.id])
     with pytest.raises(longmind.InvalidInput, match="not in conversation"):
         memory.add_atom(space.id, fact(source_conversation_id=elsewhere.id, source_message_ids=[said.id]))
@@ -557,7 +557,7 @@ def test_json_has_the_names_that_callers_know(memory: Memory, space: longmind.Me
         "validFrom", "validTo", "status", "sourceConversationId", "sourceMessageIds", "entityIds", "tags", "behavioral",
         "supersedes", "supersededBy", "supersededAt", "archivedAt", "lastConfirmedAt", "origin", "trust", "sessionId",
         "group", "runId", "agentId", "createdAt", "updatedAt",
-        "decision", "because", "precision", "extractionVersion", "evidence",
+        "decision", "because", "precision", "extractionVersion", "evidence", "metadata", "key",
     }  # fmt: skip
     assert atom.model_dump()["category"] == {"name": "notes", "kind": "FACT"}
     assert longmind.Atom.model_validate_json(atom.model_dump_json()) == atom

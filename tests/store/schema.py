@@ -10,6 +10,7 @@ from psycopg.rows import TupleRow
 
 from harness.postgres_schema import postgres_schema
 from longmind.store.migrations import load_migrations
+from longmind.store.sqlite.database import register_text_hash
 
 OWN_TABLES = {"longmind_schema"}
 """Tables that hold nothing of any user."""
@@ -29,6 +30,7 @@ class Key:
 def migrated_in_memory() -> apsw.Connection:
     """An SQLite database with all migrations applied, for looking at its schema."""
     connection = apsw.Connection(":memory:")
+    register_text_hash(connection)
     for migration in load_migrations("sqlite"):
         if migration.when is None or connection.execute(migration.when).fetchone() == (1,):
             connection.execute(migration.text)

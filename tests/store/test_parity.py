@@ -235,6 +235,10 @@ ROWS = {
         f"INSERT INTO decision_atoms (scope_id, decision_id, atom_id, changes) "
         f"VALUES ('{ADA.id}', 'dec_1', 'atom_1', '{{}}')",
     ],
+    27: [
+        f"""UPDATE atoms SET metadata = '{{"source":"survey"}}', key = 'home'
+        WHERE scope_id = '{ADA.id}' AND id = 'atom_1'"""
+    ],
 }
 
 
@@ -354,6 +358,8 @@ def test_memory_that_older_versions_wrote_is_found_by_this_one(empty_url: str) -
         assert [each.atom.id for each in memory.recall_by_entity(space.id, "GRAZ").hits] == ["atom_1"]
         added = memory.add_atom(space.id, {"text": "Graz has trams.", "category": {"name": "city", "kind": "FACT"}})
         assert {each.atom.id for each in memory.recall_by_topic(space.id, "Graz").hits} == {"atom_1", added.id}
+        again = {"text": "ADA lives in  Graz", "category": {"name": "home", "kind": "FACT"}}
+        assert memory.add_atom(space.id, again).id == "atom_1"
 
 
 def test_opening_an_up_to_date_database_changes_nothing(database_url: str) -> None:

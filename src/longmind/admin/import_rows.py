@@ -146,6 +146,7 @@ def _make_choice_check(kind: Any) -> ColumnCheck:
 
 
 def _check_object(value: str) -> None:
+    """Raise an error for text that is no JSON object."""
     decode_json(value, dict)
 
 
@@ -183,6 +184,7 @@ def _check_facts(value: bytes) -> None:
         _require(bool(((codes >= NOBODY) & (codes < len(names))).all()))
     _require(bool((rows["kind"] < len(KINDS)).all() and (rows["trust"] < len(TRUSTS)).all()))
     _require(all(0 <= place < facts.atoms for places in facts.tags.values() for place in places))
+    _require(bool(((facts.marks["place"] >= 0) & (facts.marks["place"] < facts.atoms)).all()))
 
 
 _INSTANT_COLUMNS = frozenset({"ts", "valid_from", "valid_to", "open_until"})
@@ -212,6 +214,7 @@ _CHECKS: dict[str, ColumnCheck] = {
     "atoms.source_message_ids": _check_texts,
     "atoms.entity_ids": _check_texts,
     "atoms.tags": _check_texts,
+    "atoms.metadata": _check_object,
     "atoms.evidence": _check_texts,
     "decisions.action": _make_choice_check(DecisionAction),
     "decisions.source_message_ids": _check_texts,

@@ -21,6 +21,7 @@ from longmind.scope import Scope, rename_timeline
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings, erasures, passages
 from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
+from longmind.store.text_hash import hash_text
 from longmind.store.whole_tables import user_rows as table_rows
 from longmind.store.whole_tables.user_rows import TableColumns
 
@@ -115,11 +116,16 @@ def _move_row(table: TableColumns, row: dict[str, Any], move: _ScopeMove) -> lis
             # Its worker is elsewhere, and cannot finish it here.
             if row["status"] == "running":
                 row |= {"status": "queued", "worker": None, "due_at": row["created_at"]}
-        case "atoms" if row["revision"]:
-            row["revision"] += move.epoch * REVISIONS_OF_AN_EPOCH
+        case "atoms":
+            if row["revision"]:
+                row["revision"] += move.epoch * REVISIONS_OF_AN_EPOCH
+            row.setdefault("metadata", "{}")
     for name in _REVISIONS.get(table.name, ()):
         row[name] += move.epoch * REVISIONS_OF_AN_EPOCH
     check_row(table, row)
+    if table.name == "atoms":
+        # Exports of older versions have no hashes, and a wrong one would be of no use.
+        row["text_hash"] = hash_text(row["text"])
     return [row.get(column) for column in table_rows.list_imported_columns(table)]
 
 
@@ -142,5 +148,6 @@ def _refuse_other_row(run: Transaction, table: TableColumns, row: list[Any]) -> 
 
 
 def _split_batches(rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
+    """Yield the rows as many at a time as are sent before an answer is waited for."""
     while batch := list(islice(rows, _AT_ONCE)):
         yield batch

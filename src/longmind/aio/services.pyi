@@ -11,7 +11,7 @@ from longmind.jobs.service import Jobs
 from longmind.keys.service import AccessKeys
 from longmind.memory.attribute_history import USER
 from longmind.memory.service import Memory
-from longmind.models.atom import Atom, AtomInput, AtomKind, AtomStatus, Trust
+from longmind.models.atom import Atom, AtomInput, AtomKind, AtomStatus, MetadataFilter, Trust
 from longmind.models.binding import Binding, ExtractionPreview, PolicyInput, ScopeInput
 from longmind.models.block import Block, BlockLine, BlockRevision, BlockType, MemoryPolicy, SleepTime
 from longmind.models.content import Content, UserContent
@@ -142,11 +142,12 @@ class AsyncMemory:
 
         entity_id: the entity to describe in place of the user. known_at: the profile as it was at that instant. Raises
         NotFound for an unknown space or entity."""
-    async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None, effort: Effort='normal', exhaustive: bool | None=None, passages: bool=True, explain: bool=False) -> Recall:
+    async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, metadata: MetadataFilter | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None, effort: Effort='normal', exhaustive: bool | None=None, passages: bool=True, explain: bool=False) -> Recall:
         """Find what is known about a topic, best first: facts in `hits`, and in `passages` quotes from conversations.
 
         query: a question or a few words, at most 10,000 characters. limit: from 1 to 200, of hits and of passages.
         category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
+        metadata: only atoms that have all of these keys with these values at the top level of their metadata.
         entity: only atoms about this entity, by its id or name.
         status: `ACTIVE`, `ARCHIVED` or None for both.
         valid_at: what was true at an instant. known_at: what had been recorded by then. By default now.
@@ -154,26 +155,26 @@ class AsyncMemory:
         effort: `high` may spend up to half a second on better results.
         exhaustive: collect everything relevant, even beyond the limit, for lists and counts; by default where the
         question asks for all.
-        passages: False leaves quotes out. They have no entity, category, kind, tag or importance, so a filter by one
-        of these leaves them out too, like the status `ARCHIVED`.
+        passages: False leaves quotes out. They have no entity, category, kind, tag, metadata or importance, so a
+        filter by one of these leaves them out too, like the status `ARCHIVED`.
         explain: return the factors of each score too."""
-    async def why_not(self, atom_id: AtomId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
+    async def why_not(self, atom_id: AtomId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, metadata: MetadataFilter | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
         """Explain why `recall_by_topic` with the same arguments does not find an atom.
 
         The answer names the filter that excludes the atom, or says that it has ended, or gives its rank. Raises
         NotFound for an atom that the user may not read."""
-    async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
+    async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, metadata: MetadataFilter | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
         """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
-        limit: from 1 to 200. valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions the entity
-        has the score 1."""
-    async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
+        limit: from 1 to 200. metadata, valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions
+        the entity has the score 1."""
+    async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, metadata: MetadataFilter | None=None, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
         """Find how facts have changed, oldest first: about an entity, about a topic, or all within a window.
 
         entity_id_or_name, query: pass at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
         include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay.
-        min_score: as in `recall_by_topic`; without a query every fact has the score 1."""
+        metadata, min_score: as in `recall_by_topic`; without a query every fact has the score 1."""
     async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[SpaceId], extraction_policy: PolicyInput | None=None) -> Binding:
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
@@ -229,12 +230,19 @@ class AsyncMemory:
         and sources; what was superseded or has ended holds as before. The new atom of a `supersede` stays, unless
         `take_back` is True. Raises Conflict, which says what to undo first, if an atom of it was changed since."""
     async def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
-        """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`."""
+        """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`.
+
+        A fact that is known already is reinforced and returned: one with the same text, category, speaker and trust
+        that holds now. Letter case, white space and a full stop at the end make no difference; an `EPISODE` is the same
+        only if it begins at the same instant. Under a `key` the space has one fact: another text supersedes it."""
     async def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
         """Add up to 100,000 facts in one transaction: all of them, or none.
 
         A text has at most 1,048,576 characters, a name 255 and a list 1,000 members. Sources and entities must exist. A
-        fact that was deleted before may be recalled again once the app adds it."""
+        fact that was deleted before may be recalled again once the app adds it.
+
+        Every fact becomes an atom of its own, also one that is known already: a bulk is a copy of memory from
+        elsewhere, with its repetitions and its history. Only a fact with a `key` reinforces or supersedes another."""
     async def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
         """Find patterns in the episodes of a space now; return the new and changed ones."""
     async def get_atom(self, atom_id: AtomId) -> Atom | None:
@@ -257,11 +265,12 @@ class AsyncMemory:
 
         The atom gets back its own end. Raises Conflict if the newer version exists, which it names, or if this
         one was archived. A version that was never superseded, or is restored already, is returned unchanged."""
-    async def list_atoms(self, memory_space_id: SpaceId, *, category: CategoryName | None=None, status: AtomStatus | None='ACTIVE', valid_at: Instant | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[Atom]:
+    async def list_atoms(self, memory_space_id: SpaceId, *, category: CategoryName | None=None, status: AtomStatus | None='ACTIVE', tags: Sequence[str] | None=None, metadata: MetadataFilter | None=None, valid_at: Instant | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[Atom]:
         """List the atoms of a space, newest first.
 
-        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both. valid_at: only facts that were
-        true then. Pass `next_cursor` of the page as `cursor` for more."""
+        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both.
+        tags: only atoms with all of these. metadata: only atoms that have all of these keys with these values.
+        valid_at: only facts that were true then. Pass `next_cursor` of the page as `cursor` for more."""
     async def grant_space(self, memory_space_id: SpaceId, reader: Identity) -> SpaceGrant:
         """Allow a user of the same tenant and app, or all of them with `*`, to read a space of the kind `shared`.
 

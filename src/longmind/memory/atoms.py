@@ -6,7 +6,7 @@ rows of atoms and of their search index are written in the same transaction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,15 +14,23 @@ from longmind.clock import Instant, Micros
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.ids import random_halves
 from longmind.memory.service_base import MemoryBase
-from longmind.memory.validation import BULK_LIMIT, validate_atom, validate_instant, validate_name, validate_status
-from longmind.models.atom import Atom, AtomInput, AtomStatus
+from longmind.memory.validation import (
+    BULK_LIMIT,
+    validate_atom,
+    validate_instant,
+    validate_metadata_filter,
+    validate_name,
+    validate_names,
+    validate_status,
+)
+from longmind.models.atom import Atom, AtomInput, AtomStatus, MetadataFilter
 from longmind.models.value import Page
 from longmind.runtime.gc_pause import pause_collection
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms as store
+from longmind.store.tables import restated_atoms, spaces
 from longmind.store.tables import restored_atoms as restoring
-from longmind.store.tables import spaces
 from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.tables.spaces import SpaceChange
 from longmind.validation.identifiers import validate_id
@@ -38,14 +46,26 @@ class Atoms(MemoryBase):
     """The facts of memory spaces."""
 
     def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
-        """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`."""
-        return self.add_atoms(memory_space_id, [atom])[0]
+        """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`.
+
+        A fact that is known already is reinforced and returned: one with the same text, category, speaker and trust
+        that holds now. Letter case, white space and a full stop at the end make no difference; an `EPISODE` is the same
+        only if it begins at the same instant. Under a `key` the space has one fact: another text supersedes it.
+        """
+        now = self._clock()
+        checked = validate_atom(atom, now)
+        space_id = validate_id("memory_space_id", memory_space_id)
+        indexing = self._retriever.begin_indexing([checked])
+        return self._database.write(self._scope, put_atom, self._scope, space_id, checked, indexing, now)
 
     def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
         """Add up to 100,000 facts in one transaction: all of them, or none.
 
         A text has at most 1,048,576 characters, a name 255 and a list 1,000 members. Sources and entities must exist. A
         fact that was deleted before may be recalled again once the app adds it.
+
+        Every fact becomes an atom of its own, also one that is known already: a bulk is a copy of memory from
+        elsewhere, with its repetitions and its history. Only a fact with a `key` reinforces or supersedes another.
         """
         if isinstance(atoms, str | dict) or not isinstance(atoms, Sequence):
             raise InvalidInput(f"atoms must be a list, not {type(atoms).__name__}.")
@@ -64,6 +84,10 @@ class Atoms(MemoryBase):
                 validate_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
                 for place, atom in enumerate(atoms)
             ]
+        if any(atom.key is not None for atom in checked):
+            groups = _split_at_keys(checked)
+            batches = list(zip(groups, self._retriever.begin_indexing_groups(groups), strict=True))
+            return self._database.write(self._scope, _put_groups, self._scope, space_id, batches, now)
         indexing = self._retriever.begin_indexing(checked)
         return self._database.write(self._scope, insert_atoms, self._scope, space_id, checked, indexing, now)
 
@@ -120,14 +144,17 @@ class Atoms(MemoryBase):
         *,
         category: CategoryName | None = None,
         status: AtomStatus | None = "ACTIVE",
+        tags: Sequence[str] | None = None,
+        metadata: MetadataFilter | None = None,
         valid_at: Instant | None = None,
         limit: Limit = 100,
         cursor: NumberCursor | None = None,
     ) -> Page[Atom]:
         """List the atoms of a space, newest first.
 
-        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both. valid_at: only facts that were
-        true then. Pass `next_cursor` of the page as `cursor` for more.
+        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both.
+        tags: only atoms with all of these. metadata: only atoms that have all of these keys with these values.
+        valid_at: only facts that were true then. Pass `next_cursor` of the page as `cursor` for more.
         """
         most = LIMIT.check("limit", limit)
         listed = partial(
@@ -135,6 +162,8 @@ class Atoms(MemoryBase):
             space_id=(space_id := validate_id("memory_space_id", memory_space_id)),
             category=None if category is None else validate_name("category", category),
             status=validate_status(status),
+            tags=validate_names("tags", tags),
+            metadata=validate_metadata_filter(metadata),
             valid_at=validate_instant("valid_at", valid_at),
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,
@@ -157,9 +186,21 @@ def insert_atoms(
     `indexing` makes vectors; it advances while the server is busy with the rows. Few atoms are written row by row, many
     as a bulk.
     """
+    return _insert(run, scope, space_id, atoms, indexing, now, spaces.ask_change(run, space_id, now, len(atoms)))
+
+
+def _insert(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    atoms: Sequence[PreparedAtom],
+    indexing: IndexBatch,
+    now: Micros,
+    begun: Callable[[], SpaceChange],
+) -> list[Atom]:
+    """Write atoms and their index rows in a change of the space. `begun` waits for the change to begin."""
     from longmind.recall.index import storage as writing
 
-    begun = spaces.ask_change(run, space_id, now, len(atoms))
     if len(atoms) < writing.SMALL:
         if len(atoms) == 1:
             # For a single atom this takes no longer than the server takes to begin the change.
@@ -179,13 +220,70 @@ def insert_atoms(
     return added
 
 
-def replace_atom(
-    run: Transaction, scope: Scope, old_id: str, atom: PreparedAtom, indexed: IndexEntries, now: Micros
+def put_atom(
+    run: Transaction, scope: Scope, space_id: str, atom: PreparedAtom, indexing: IndexBatch, now: Micros
 ) -> Atom:
-    """Write an atom and its index rows as the newer version of another."""
+    """Write an atom and its index rows, or reinforce the known atom that states the same.
+
+    Under a key it replaces the atom that has the key, if that states something else.
+    """
+    begun = spaces.ask_change(run, space_id, now, 1)
+    ask_known = restated_atoms.ask_known(run, space_id, atom, now)
+    # For a single atom this takes no longer than the server takes to begin the change.
+    indexed = indexing.finish()
+    change = begun()
+    known = ask_known()
+    if known is None:
+        return _insert(run, scope, space_id, [atom], indexing, now, begun)[0]
+    if not known.is_same:
+        return replace_atom(run, scope, known.atom.id, atom, indexed, now, change)
+    spaces.return_position(run, space_id)
+    restated_atoms.restate(run, scope, known.atom, atom, change.revision, now)
+    _lift_tombstones(run, space_id, change, [atom])
+    return store.get_with_slot(run, known.atom.id)[0]
+
+
+def _put_groups(
+    run: Transaction,
+    scope: Scope,
+    space_id: str,
+    batches: Sequence[tuple[Sequence[PreparedAtom], IndexBatch]],
+    now: Micros,
+) -> list[Atom]:
+    """Write groups of atoms: one with a key is alone in its group."""
+    added: list[Atom] = []
+    for atoms, indexing in batches:
+        if atoms[0].key is None:
+            added += insert_atoms(run, scope, space_id, atoms, indexing, now)
+        else:
+            added.append(put_atom(run, scope, space_id, atoms[0], indexing, now))
+    return added
+
+
+def _split_at_keys(atoms: Sequence[PreparedAtom]) -> list[Sequence[PreparedAtom]]:
+    """Split atoms into groups in which those with a key are alone."""
+    groups: list[list[PreparedAtom]] = []
+    for atom in atoms:
+        if atom.key is None and groups and groups[-1][0].key is None:
+            groups[-1].append(atom)
+        else:
+            groups.append([atom])
+    return list(groups)
+
+
+def replace_atom(
+    run: Transaction,
+    scope: Scope,
+    old_id: str,
+    atom: PreparedAtom,
+    indexed: IndexEntries,
+    now: Micros,
+    begun: SpaceChange | None = None,
+) -> Atom:
+    """Write an atom and its index rows as the newer version of another. `begun` is the change, where it has begun."""
     from longmind.recall.index import storage as writing
 
-    added, change = store.supersede(run, scope, old_id, atom, now)
+    added, change = store.supersede(run, scope, old_id, atom, now, begun)
     writing.write(run, added.memory_space_id, change, indexed)
     _lift_tombstones(run, added.memory_space_id, change, [atom])
     return added

@@ -12,11 +12,12 @@ from longmind.memory.validation import (
     validate_importance,
     validate_instant,
     validate_kinds,
+    validate_metadata_filter,
     validate_names,
     validate_status,
     validate_trusts,
 )
-from longmind.models.atom import AtomKind, AtomStatus, Trust
+from longmind.models.atom import AtomKind, AtomStatus, MetadataFilter, Trust
 from longmind.models.recall import Effort, Recall, WhyNot
 from longmind.recall.request import Filters, RecallRequest, TopicOptions
 from longmind.store.tables import atoms
@@ -37,6 +38,7 @@ class Recalls(MemoryBase):
         category_names: Sequence[str] | None = None,
         kinds: Sequence[AtomKind] | None = None,
         tags: Sequence[str] | None = None,
+        metadata: MetadataFilter | None = None,
         min_importance: Importance | None = None,
         status: AtomStatus | None = "ACTIVE",
         trust: Sequence[Trust] | None = None,
@@ -53,6 +55,7 @@ class Recalls(MemoryBase):
 
         query: a question or a few words, at most 10,000 characters. limit: from 1 to 200, of hits and of passages.
         category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
+        metadata: only atoms that have all of these keys with these values at the top level of their metadata.
         entity: only atoms about this entity, by its id or name.
         status: `ACTIVE`, `ARCHIVED` or None for both.
         valid_at: what was true at an instant. known_at: what had been recorded by then. By default now.
@@ -60,12 +63,14 @@ class Recalls(MemoryBase):
         effort: `high` may spend up to half a second on better results.
         exhaustive: collect everything relevant, even beyond the limit, for lists and counts; by default where the
         question asks for all.
-        passages: False leaves quotes out. They have no entity, category, kind, tag or importance, so a filter by one
-        of these leaves them out too, like the status `ARCHIVED`.
+        passages: False leaves quotes out. They have no entity, category, kind, tag, metadata or importance, so a
+        filter by one of these leaves them out too, like the status `ARCHIVED`.
         explain: return the factors of each score too.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
-        filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
+        filters = self._filters(
+            category_names, kinds, tags, metadata, min_importance, status, trust, valid_at, known_at
+        )
         asked = QUERY.check("query", query)
         options = TopicOptions(
             HITS.check("limit", limit),
@@ -91,6 +96,7 @@ class Recalls(MemoryBase):
         category_names: Sequence[str] | None = None,
         kinds: Sequence[AtomKind] | None = None,
         tags: Sequence[str] | None = None,
+        metadata: MetadataFilter | None = None,
         min_importance: Importance | None = None,
         status: AtomStatus | None = "ACTIVE",
         trust: Sequence[Trust] | None = None,
@@ -104,7 +110,9 @@ class Recalls(MemoryBase):
         NotFound for an atom that the user may not read.
         """
         checked = validate_id("atom_id", atom_id)
-        filters = self._filters(category_names, kinds, tags, min_importance, status, trust, valid_at, known_at)
+        filters = self._filters(
+            category_names, kinds, tags, metadata, min_importance, status, trust, valid_at, known_at
+        )
         asked = QUERY.check("query", query)
         most = HITS.check("limit", limit)
         named = None if entity is None else _validate_entity("entity", entity)
@@ -119,6 +127,7 @@ class Recalls(MemoryBase):
         category_names: Sequence[str] | None,
         kinds: Sequence[AtomKind] | None,
         tags: Sequence[str] | None,
+        metadata: MetadataFilter | None,
         min_importance: int | None,
         status: AtomStatus | None,
         trust: Sequence[Trust] | None,
@@ -128,7 +137,7 @@ class Recalls(MemoryBase):
         """Check the filters that recalls by topic share, and take the time."""
         now = self._clock()
         by_what = category_names is None and kinds is None and tags is None and min_importance is None
-        if by_what and trust is None and valid_at is None and known_at is None:
+        if by_what and metadata is None and trust is None and valid_at is None and known_at is None:
             # Most questions have no filter; this path skips the checks.
             return Filters(now, status=validate_status(status))
         return Filters(
@@ -136,6 +145,7 @@ class Recalls(MemoryBase):
             category_names=validate_names("category_names", category_names),
             kinds=validate_kinds(kinds),
             tags=validate_names("tags", tags),
+            metadata=_validate_metadata(metadata),
             min_importance=None if min_importance is None else validate_importance("min_importance", min_importance),
             status=validate_status(status),
             trust=validate_trusts(trust),
@@ -150,19 +160,21 @@ class Recalls(MemoryBase):
         *,
         limit: Hits = 20,
         category_names: Sequence[str] | None = None,
+        metadata: MetadataFilter | None = None,
         valid_at: Instant | None = None,
         known_at: Instant | None = None,
         min_score: Score | None = None,
     ) -> Recall:
         """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
-        limit: from 1 to 200. valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions the entity
-        has the score 1.
+        limit: from 1 to 200. metadata, valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions
+        the entity has the score 1.
         """
         space_id = validate_id("memory_space_id", memory_space_id)
         filters = Filters(
             now=self._clock(),
             category_names=validate_names("category_names", category_names),
+            metadata=_validate_metadata(metadata),
             valid_at=validate_instant("valid_at", valid_at),
             known_at=validate_instant("known_at", known_at),
         )
@@ -185,6 +197,7 @@ class Recalls(MemoryBase):
         to: Instant | None = None,
         limit: Hits = 50,
         include_superseded: bool = True,
+        metadata: MetadataFilter | None = None,
         known_at: Instant | None = None,
         min_score: Score | None = None,
     ) -> Recall:
@@ -193,7 +206,7 @@ class Recalls(MemoryBase):
         entity_id_or_name, query: pass at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
         include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay.
-        min_score: as in `recall_by_topic`; without a query every fact has the score 1.
+        metadata, min_score: as in `recall_by_topic`; without a query every fact has the score 1.
         """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline takes an entity or a query, not both.", hint="Pass one of the two.")
@@ -208,6 +221,7 @@ class Recalls(MemoryBase):
             include_superseded=bool(include_superseded),
             include_ended=True,
             window=(start, end),
+            metadata=_validate_metadata(metadata),
             known_at=validate_instant("known_at", known_at),
         )
         asked = None if query is None else QUERY.check("query", query)
@@ -219,6 +233,11 @@ class Recalls(MemoryBase):
         return self._read_space(
             space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "TIMELINE", request, most, least)
         )
+
+
+def _validate_metadata(given: MetadataFilter | None) -> tuple[tuple[str, object], ...] | None:
+    checked = validate_metadata_filter(given)
+    return tuple(checked.items()) if checked else None
 
 
 def _validate_min_score(given: object) -> float:

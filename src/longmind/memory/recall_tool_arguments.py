@@ -17,8 +17,8 @@ from longmind.clock import to_micros
 from longmind.errors import ExtensionMissing, InvalidInput, ModelMissing
 from longmind.memory.recall import Recalls
 from longmind.memory.recall_tool_schema import ToolType
-from longmind.memory.validation import LIST_LIMIT
 from longmind.models.recall import Effort, Recall
+from longmind.validation.identifiers import LIST_LIMIT
 from longmind.validation.parameter_limits import HITS, NAME, QUERY
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUERY.most)]

@@ -20,13 +20,15 @@ from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewA
 from longmind.models.entity import EntityType
 from longmind.models.value import Value
 from longmind.store.tables.atom_rows import PreparedAtom
-from longmind.validation.identifiers import validate_label
+from longmind.validation.identifiers import LIST_LIMIT, validate_label
 from longmind.validation.parameter_limits import ATOM_TEXT, CONFIDENCE, IMPORTANCE, NAME
-from longmind.validation.text import validate_text
+from longmind.validation.text import encode_json, validate_text
 
-LIST_LIMIT = 1_000
-"""Members of each list of an atom: sources, entities, tags and context."""
 BULK_LIMIT = 100_000
+METADATA_KEYS = 64
+METADATA_BYTES = 16 * 1024
+METADATA_LEVELS = 10
+"""Limits of the metadata of an atom: keys at its top level, bytes as JSON, and levels of nested values."""
 
 V = TypeVar("V", bound=Value)
 _TEXT_LENGTH, _NAME_LENGTH = ATOM_TEXT.most or 0, NAME.most or 0
@@ -97,6 +99,8 @@ def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None
         fields["origin"],
         trust,
         created_at,
+        metadata=validate_atom_metadata(f"{where}.metadata", metadata) if (metadata := fields["metadata"]) else "{}",
+        key=None if (key := fields["key"]) is None else validate_name(f"{where}.key", key),
     )
 
 
@@ -140,6 +144,8 @@ _TAKEN_AS_IT_IS: dict[str, frozenset[type]] = {
     "source_message_ids": _TEXTS,
     "entity_ids": _TEXTS,
     "tags": _TEXTS,
+    "metadata": frozenset({dict}),
+    "key": _TEXT_OR_NONE,
     "search_context": _TEXT | _TEXTS,
     "speaker": _TEXT_OR_NONE,
     "origin": _TEXT,
@@ -164,6 +170,33 @@ def _is_usual_text(text: object, limit: int = _TEXT_LENGTH) -> bool:
 
 
 _SPEAKERS = {"user": "user", "assistant": "assistant"}
+
+
+def validate_atom_metadata(where: str, metadata: object) -> str:
+    """Return the metadata of an atom as the JSON that is stored."""
+    if not isinstance(metadata, dict):
+        raise InvalidInput(f"{where} must be a dict, not {type(metadata).__name__}.")
+    if len(metadata) > METADATA_KEYS:
+        raise LimitExceeded(where, limit=METADATA_KEYS, given=len(metadata), unit="keys")
+    return encode_json(where, metadata, limit=METADATA_BYTES, deepest=METADATA_LEVELS)
+
+
+def validate_metadata_filter(metadata: object, where: str = "metadata") -> dict[str, Any] | None:
+    """Return the keys that an atom must have in its metadata, each with its value; None for no filter.
+
+    The values are those that can be equal: texts, numbers, truth values and None.
+    """
+    if metadata is None:
+        return None
+    validate_atom_metadata(where, metadata)
+    assert isinstance(metadata, dict)  # checked there
+    for key, value in metadata.items():
+        if isinstance(value, dict | list | tuple):
+            raise InvalidInput(
+                f"{where}.{key} is a {type(value).__name__}, which is no filter.",
+                hint="Filter by texts, numbers, True, False or None at the top level of the metadata.",
+            )
+    return dict(metadata)
 
 
 def _validate_context(where: str, context: object) -> tuple[str, ...]:
@@ -288,4 +321,5 @@ _SAID_EXACTLY = {
     "valid_to": _check_instant,
     "created_at": _check_instant,
     "search_context": _validate_context,
+    "metadata": validate_atom_metadata,
 }

@@ -6,6 +6,7 @@ An atom has two times. `valid_from` and `valid_to` say when the fact holds in th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -60,6 +61,11 @@ class NewAtom(Value):
     source_message_ids: list[MessageId] = Field(default_factory=list)
     entity_ids: list[str] = Field(default_factory=list)
     tags: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    """JSON of the app's own, at most 64 keys and 16 KiB; recall can filter by its texts, numbers and truth values."""
+    key: Name | None = None
+    """The app's own name for the fact. A space has one atom under a key: another text supersedes it, the same text
+    reinforces it."""
     search_context: str | list[str] = Field(default_factory=list)
     """Texts around the fact, the nearest first. They help recall to find it and are never shown."""
     speaker: Name | None = None
@@ -122,6 +128,11 @@ class Atom(Value):
     """The version of the extractor's instructions that found it."""
     evidence: list[str] = Field(default_factory=list)
     """For a pattern, the ids of the episodes that show it."""
+    # The app's own.
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    key: str | None = None
 
 
 AtomInput = NewAtom | dict[str, Any]
+MetadataFilter = Mapping[str, str | int | float | bool | None]
+"""Entries that an atom must have in its metadata: keys of the top level, each with its value."""

@@ -24,6 +24,8 @@ def _describe_filter(name: str, index: SpaceIndex, filters: Filters, atom: Atom,
         return _describe_end(index, filters, atom, position)
     if name.startswith("tag "):
         return f"the filter tags leaves it out: it does not have the {name}"
+    if name.startswith("metadata "):
+        return f"the filter metadata leaves it out: it has another value, or none, for {name.removeprefix('metadata ')}"
     because = ""
     if name == "known_at":
         because = f": it was recorded only at {_instant(index.created_at.values[position])}"

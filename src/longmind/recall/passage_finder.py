@@ -151,7 +151,7 @@ class PassageFinder:
 
 def may_quote(filters: Filters) -> bool:
     """Return whether passages can pass the filters: they have no category, kind, tag, importance or status."""
-    of_atoms = (filters.category_names, filters.kinds, filters.tags, filters.min_importance)
+    of_atoms = (filters.category_names, filters.kinds, filters.tags, filters.metadata, filters.min_importance)
     return all(each is None for each in of_atoms) and filters.status != "ARCHIVED"
 
 

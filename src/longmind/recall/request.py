@@ -19,6 +19,8 @@ class Filters(NamedTuple):
     except_categories: tuple[str, ...] = ()
     kinds: tuple[AtomKind, ...] | None = None
     tags: tuple[str, ...] | None = None
+    metadata: tuple[tuple[str, object], ...] | None = None
+    """Entries that an atom must have in its metadata."""
     min_importance: int | None = None
     status: AtomStatus | None = "ACTIVE"
     trust: tuple[Trust, ...] | None = None

@@ -100,6 +100,16 @@ class AtomRetriever:
             batch.finish()
         return batch
 
+    def begin_indexing_groups(self, groups: Sequence[Sequence[PreparedAtom]]) -> list[IndexBatch]:
+        """Embed the atoms of several groups at once, and return a batch for each group."""
+        embedded = self._embed([atom.text for group in groups for atom in group])
+        batches, start = [], 0
+        for group in groups:
+            own = None if embedded is None else embedded[start : start + len(group)]
+            batches.append(IndexBatch(group, own, None if own is None else self._stamp))
+            start += len(group)
+        return batches
+
     def index_texts(self, texts: Sequence[IndexedText]) -> IndexEntries:
         """Return the index entries of texts that are no atoms, such as candidates of an extraction."""
         own = [each.text for each in texts]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from longmind.clock import Micros
 from longmind.errors import NotFound, ToolError
-from longmind.memory.atoms import insert_atoms, remove_atom, replace_atom
+from longmind.memory.atoms import put_atom, remove_atom, replace_atom
 from longmind.memory.default_space import find_tools_space, open_tools_space
 from longmind.models.atom import Atom, Trust
 from longmind.scope import Scope
@@ -37,11 +37,11 @@ def store_entry(
     *,
     confirmed: bool,
 ) -> Atom:
-    """Store an entry, in place of another one if `supersedes` names it."""
+    """Store an entry, in place of another one if `supersedes` names it; one that is known already is reinforced."""
     _take_quota(run, scope, ("stores",) if supersedes is None else ("stores", "supersedes"), limits, now)
     space = open_tools_space(run, scope, now)
     if supersedes is None:
-        return insert_atoms(run, scope, space.id, [atom], indexing, now)[0]
+        return put_atom(run, scope, space.id, atom, indexing, now)
     replaced = _get_entry(run, space.id, supersedes)
     # An entry that was replaced already is a conflict, and the user need not be asked.
     if _is_from_user(replaced) and replaced.superseded_by is None and not confirmed:

@@ -6,6 +6,8 @@ from longmind.errors import InvalidInput, LimitExceeded
 from longmind.scope import IDENTITY_LIMIT
 from longmind.validation.text import encode_json, quote_value, validate_text
 
+LIST_LIMIT = 1_000
+"""Members of each list of an atom: sources, entities, tags and context."""
 METADATA_LIMIT = 64 * 1024
 """Bytes of JSON in a map of the app's own."""
 

@@ -59,13 +59,13 @@ def looks_unstorable(encoded: str) -> bool:
     return "\\u0000" in encoded or "\x00" in encoded or (not encoded.isascii() and bool(_UNSTORABLE.search(encoded)))
 
 
-def encode_json(where: str, value: Json, *, limit: int | None = None) -> str:
-    """Return plain JSON data as compact text; `limit` is in bytes of UTF-8.
+def encode_json(where: str, value: Json, *, limit: int | None = None, deepest: int = _DEEPEST) -> str:
+    """Return plain JSON data as compact text; `limit` is in bytes of UTF-8, `deepest` in levels.
 
     Raises InvalidInput for a value that JSON cannot express and LimitExceeded for one that is too large or too deep.
     """
     seen = 0
-    for visited, (path, member) in enumerate(_members(where, value)):
+    for visited, (path, member) in enumerate(_members(where, value, deepest)):
         # Each member takes at least one byte, and a text one per character, so a large value is refused early.
         seen += len(member) if limit is not None and isinstance(member, str) else 1
         if visited == _ESTIMATED_AFTER and limit is not None:
@@ -150,15 +150,15 @@ def _estimate_size(value: Json, known: dict[int, int], depth: int) -> int:
     return known[id(value)]
 
 
-def _members(root: str, value: Json) -> Iterator[tuple[str, Json]]:
+def _members(root: str, value: Json, deepest: int) -> Iterator[tuple[str, Json]]:
     """Yield the value and everything inside it, keys included, each with its path."""
     # A stack instead of recursion, which would pass each member up level by level.
     opened = [iter([(root, value)])]
     while opened:
         for path, member in opened[-1]:
             yield path, member
-            if len(opened) - 1 > _DEEPEST:
-                raise LimitExceeded(f"The depth of {root}", limit=_DEEPEST, given=len(opened) - 1, unit="levels")
+            if len(opened) - 1 > deepest:
+                raise LimitExceeded(f"The depth of {root}", limit=deepest, given=len(opened) - 1, unit="levels")
             if isinstance(member, dict | list | tuple):
                 opened.append(_iterate_inside(path, member))
                 break

@@ -8,7 +8,7 @@ name that only it had.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json, to_json
 
 from longmind.models.atom import AtomKind, Trust
+from longmind.recall.index.metadata_marks import MARK, NO_MARKS, make_marks
 from longmind.recall.index.segments import seal, unseal
 from longmind.store.database import Row
 from longmind.store.tables.atom_rows import PreparedAtom
@@ -50,6 +51,8 @@ class AtomColumns:
     categories: list[str]
     speakers: list[str]
     tags: dict[str, list[int]]
+    marks: NDArray[Any] = field(default_factory=NO_MARKS.copy)
+    """The marks of their metadata, each with the row that has it."""
 
     @property
     def atoms(self) -> int:
@@ -58,10 +61,9 @@ class AtomColumns:
     @classmethod
     def from_rows(cls, read: Sequence[Row]) -> AtomColumns:
         """Return the columns of rows in the order of the SQL fragment `fact_columns`, at least one."""
-        *columns, tags, speakers = zip(*read, strict=True)
-        return cls._from_columns(
-            columns, [() if written == "[]" else decode_json(written, list) for written in tags], speakers
-        )
+        *columns, tags, speakers, metadata = zip(*read, strict=True)
+        named = [() if written == "[]" else decode_json(written, list) for written in tags]
+        return cls._from_columns(columns, named, speakers, metadata)
 
     @classmethod
     def from_atoms(cls, atoms: Sequence[PreparedAtom]) -> AtomColumns:
@@ -84,11 +86,20 @@ class AtomColumns:
             [each.category_name for each in atoms],
             [each.id for each in atoms],
         )
-        return cls._from_columns(columns, [each.tags for each in atoms], [each.speaker for each in atoms])
+        return cls._from_columns(
+            columns,
+            [each.tags for each in atoms],
+            [each.speaker for each in atoms],
+            [each.metadata for each in atoms],
+        )
 
     @classmethod
     def _from_columns(
-        cls, columns: Sequence[Any], tags: Sequence[Sequence[str]], speakers: Iterable[str | None]
+        cls,
+        columns: Sequence[Any],
+        tags: Sequence[Sequence[str]],
+        speakers: Iterable[str | None],
+        metadata: Sequence[str],
     ) -> AtomColumns:
         (
             _, kinds, trusts, importances, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
@@ -115,7 +126,7 @@ class AtomColumns:
         for place, own in enumerate(tags):
             for tag in own:
                 tagged.setdefault(tag, []).append(place)
-        return cls(rows, list(names), list(voices), tagged)
+        return cls(rows, list(names), list(voices), tagged, make_marks(metadata))
 
     @classmethod
     def from_range(cls, read: Sequence[Row], first: int, until: int) -> AtomColumns:
@@ -129,7 +140,9 @@ class AtomColumns:
         places = [row[0] - first for row in read]
         empty.rows[places] = facts.rows
         tags = {tag: [places[each] for each in tagged] for tag, tagged in facts.tags.items()}
-        return cls(empty.rows, facts.categories, facts.speakers, tags)
+        marks = facts.marks.copy()
+        marks["place"] = np.array(places, "<i4")[marks["place"]]
+        return cls(empty.rows, facts.categories, facts.speakers, tags, marks)
 
     @classmethod
     def join(cls, pieces: Sequence[AtomColumns]) -> AtomColumns:
@@ -137,7 +150,7 @@ class AtomColumns:
         names: dict[str, int] = {}
         voices: dict[str, int] = {}
         tags: dict[str, list[int]] = {}
-        rows, first = [], 0
+        rows, marks, first = [], [], 0
         for piece in pieces:
             moved = piece.rows.copy()
             moved["category"] = assign_codes(names, piece.categories)[moved["category"]]
@@ -145,8 +158,10 @@ class AtomColumns:
             for tag, places in piece.tags.items():
                 tags.setdefault(tag, []).extend(place + first for place in places)
             rows.append(moved)
+            marks.append(piece.marks.copy())
+            marks[-1]["place"] += first
             first += piece.atoms
-        return cls(np.concatenate(rows), list(names), list(voices), tags)
+        return cls(np.concatenate(rows), list(names), list(voices), tags, np.concatenate(marks))
 
     def cut(self, bounds: Sequence[int]) -> list[AtomColumns]:
         """Split the columns at the given places, of which the first is 0."""
@@ -154,38 +169,44 @@ class AtomColumns:
 
     def _slice(self, start: int, until: int) -> AtomColumns:
         tags = {tag: [each - start for each in places if start <= each < until] for tag, places in self.tags.items()}
-        return AtomColumns(self.rows[start:until].copy(), self.categories, self.speakers, tags)._drop_unused_names()
+        marks = self.marks[(self.marks["place"] >= start) & (self.marks["place"] < until)]
+        marks["place"] -= start
+        rows = self.rows[start:until].copy()
+        return AtomColumns(rows, self.categories, self.speakers, tags, marks)._drop_unused_names()
 
     def copy_without(self, place: int) -> AtomColumns:
         """Return a copy that contains nothing of one atom, not even a name that only it had."""
         rows = self.rows.copy()
         rows[place] = _NOTHING[0]
         tags = {tag: [each for each in places if each != place] for tag, places in self.tags.items()}
-        return AtomColumns(rows, self.categories, self.speakers, tags)._drop_unused_names()
+        marks = self.marks[self.marks["place"] != place]
+        return AtomColumns(rows, self.categories, self.speakers, tags, marks)._drop_unused_names()
 
     def _drop_unused_names(self) -> AtomColumns:
         """Return the columns without the categories, speakers and tags that no atom has."""
         rows = self.rows
         categories, rows["category"] = _renumber(self.categories, rows["category"])
         speakers, rows["speaker"] = _renumber(self.speakers, rows["speaker"])
-        return AtomColumns(rows, categories, speakers, {tag: places for tag, places in self.tags.items() if places})
+        tags = {tag: places for tag, places in self.tags.items() if places}
+        return AtomColumns(rows, categories, speakers, tags, self.marks)
 
     def encode(self) -> bytes:
         """Return the columns as a segment."""
         names = to_json([self.categories, self.speakers, self.tags])
-        return seal(_MARK, 0, (self.atoms, len(names), 0), np.frombuffer(names, "u1"), self.rows)
+        counts = (self.atoms, len(names), len(self.marks))
+        return seal(_MARK, 0, counts, np.frombuffer(names, "u1"), self.rows, self.marks)
 
     @classmethod
     def decode(cls, blob: bytes) -> AtomColumns:
         """Read a segment. Raises `StoreError` if it is damaged."""
-        _, (atoms, length, _), take = unseal(blob, _MARK)
+        _, (atoms, length, marks), take = unseal(blob, _MARK)
         categories, speakers, tags = from_json(take("u1", length).tobytes())
         rows = take(_ROW, atoms)
         if (rows["valid_from"] < 0).any():
             # Early versions stored 1970 as the freshness of atoms that began before it and were never confirmed.
             rows = rows.copy()
             rows["fresh_at"] = np.where(rows["fresh_at"] == 0, rows["valid_from"], rows["fresh_at"])
-        return cls(rows, categories, speakers, tags)
+        return cls(rows, categories, speakers, tags, take(MARK, marks))
 
 
 def assign_codes(known: dict[str, int], names: Iterable[str]) -> NDArray[np.int32]:

@@ -17,6 +17,7 @@ from longmind.recall.entity_names import EntityNames
 from longmind.recall.index.atom_cache import AtomCache
 from longmind.recall.index.atom_columns import FOREVER, AtomColumns, assign_codes
 from longmind.recall.index.growable_column import Column
+from longmind.recall.index.metadata_marks import MetadataIndex
 from longmind.recall.index.segments import WordsSegment
 from longmind.recall.index.text_index import TextIndex
 from longmind.store.tables.atom_versions import VersionCut
@@ -83,6 +84,7 @@ class SpaceIndex(TextIndex):
         self._tagged: dict[str, dict[int, None]] = {}
         self._tags = 0
         """The number of tags of all atoms together."""
+        self._metadata = MetadataIndex()
         self.names_revision = -1
         self._names = EntityNames()
         self.valid_from = Column(np.int64)
@@ -114,6 +116,7 @@ class SpaceIndex(TextIndex):
             before = len(tagged)
             tagged.update(dict.fromkeys(at[place] for place in places))
             self._tags += len(tagged) - before
+        self._metadata.add(at, columns.marks)
 
     def set_names(self, names: Iterable[tuple[str, str, int]]) -> None:
         """Replace the names of entities by these, each with its entity and the instant since when it is known."""
@@ -145,6 +148,10 @@ class SpaceIndex(TextIndex):
     def find_tagged(self, tag: str) -> Iterable[int]:
         """Return the positions of the atoms with a tag."""
         return self._tagged.get(tag, ())
+
+    def find_with_metadata(self, key: str, value: object) -> Iterable[int]:
+        """Return the positions of the atoms that have a key with a value in their metadata."""
+        return self._metadata.find(key, value)
 
     def mask_positions(self, positions: Iterable[int]) -> Mask:
         """Return a mask that is true at these positions."""
@@ -215,7 +222,7 @@ class SpaceIndex(TextIndex):
     def _own_bytes(self) -> int:
         names = (len(self._tagged) + len(self._names)) * _NAME_BYTES + self._tags * _TAG_BYTES
         cuts = 0 if self.cuts is None else sum(column.nbytes for column in self.cuts)
-        return self._text_bytes + names + cuts
+        return self._text_bytes + names + cuts + self._metadata.nbytes
 
 
 _NAME_BYTES = 500

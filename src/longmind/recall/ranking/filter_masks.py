@@ -58,6 +58,8 @@ def make_masks(index: SpaceIndex, filters: Filters) -> dict[str, Mask]:
         masks["except_categories"] = ~index.mask_categories(filters.except_categories)
     for tag in filters.tags or ():
         masks[f"tag {tag!r}"] = index.mask_positions(index.find_tagged(tag))
+    for key, value in filters.metadata or ():
+        masks[f"metadata {key!r}"] = index.mask_positions(index.find_with_metadata(key, value))
     if filters.positions is not None:
         masks["entity"] = index.mask_positions(filters.positions)
     if filters.without:

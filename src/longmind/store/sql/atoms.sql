@@ -2,21 +2,21 @@
 
 -- fragment: atom_columns
 id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence, valid_from,
-valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes, superseded_by, superseded_at,
-archived_at, last_confirmed_at, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, decision,
+valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, metadata, key, supersedes, superseded_by,
+superseded_at, archived_at, last_confirmed_at, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, decision,
 because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
 
 -- fragment: new_atom_columns
 scope_id, space_id, position, id, tenant_id, app_id, user_id, text, search_context, speaker, category_name, kind,
 importance, confidence, valid_from, valid_to, open_until, status, source_conversation_id, source_message_ids, entity_ids,
-tags, supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision, decision,
+tags, metadata, key, text_hash, supersedes, origin, trust, session_id, "group", run_id, agent_id, created_at, updated_at, revision, decision,
 because, precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
 
 -- The revision is 0 until an atom changes: a cache finds new atoms by their positions.
 -- fragment: new_atom_values
 :scope_id, :space_id, :position, :id, :tenant_id, :app_id, :user_id, :text, :search_context, :speaker, :category_name,
 :kind, :importance, :confidence, :valid_from, :valid_to, :valid_to, 'ACTIVE', :source_conversation_id,
-:source_message_ids, :entity_ids, :tags, :supersedes, :origin, :trust, :session_id, :group, :run_id, :agent_id,
+:source_message_ids, :entity_ids, :tags, :metadata, :key, :text_hash, :supersedes, :origin, :trust, :session_id, :group, :run_id, :agent_id,
 :created_at, :created_at, 0, :decision, :because, :precision, :extraction_version, :evidence, :slot_subject,
 :slot_attribute, :slot_value
 
@@ -34,9 +34,57 @@ WHERE scope_id = :scope_id AND space_id = :space_id
   AND (category_name = :category OR :category IS NULL)
   AND (valid_from <= :valid_at OR :valid_at IS NULL)
   AND (valid_to > :valid_at OR valid_to IS NULL OR :valid_at IS NULL)
+  AND {has_tags}
+  AND {has_metadata}
   AND position < :before
 ORDER BY position DESC
 LIMIT :limit;
+
+-- The atom that holds now under a key of the app.
+-- name: atom_by_key
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND key = :key
+  AND superseded_by IS NULL AND status = 'ACTIVE' AND (valid_to IS NULL OR valid_to > :now)
+ORDER BY position DESC
+LIMIT 1;
+
+-- The oldest atom that holds now and may state a text; the caller compares the texts, since a hash may be that of two.
+-- name: atom_by_text
+SELECT {atom_columns} FROM atoms
+WHERE scope_id = :scope_id AND space_id = :space_id AND text_hash = :text_hash
+  AND superseded_by IS NULL AND status = 'ACTIVE' AND (valid_to IS NULL OR valid_to > :now)
+  AND category_name = :category_name AND kind = :kind AND trust = :trust AND (key IS NULL OR :has_key = 0)
+  AND COALESCE(speaker, '') = COALESCE(:speaker, '') AND COALESCE(valid_to, -1) = COALESCE(:valid_to, -1)
+  AND (valid_from = :valid_from OR (:begins_now = 1 AND valid_from < :now))
+ORDER BY position
+LIMIT 1;
+
+-- Gives the last position of a change back, which has no atom after all.
+-- name: return_position
+UPDATE spaces SET next_position = next_position - 1
+WHERE scope_id = :scope_id AND id = :space_id;
+
+-- A known atom that the app states again.
+-- name: restate_atom
+UPDATE atoms
+SET source_conversation_id = :source_conversation_id, source_message_ids = :source_message_ids,
+    entity_ids = :entity_ids, tags = :tags, metadata = COALESCE(:metadata, metadata), key = :key,
+    confidence = :confidence, importance = :importance, trust = :trust,
+    last_confirmed_at = CASE WHEN last_confirmed_at > :confirmed_at THEN last_confirmed_at ELSE :confirmed_at END,
+    updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id;
+
+-- name: put_key
+UPDATE atoms SET key = :key WHERE scope_id = :scope_id AND id = :id AND key IS NULL;
+
+-- Takes the key from an atom that holds again, if another one has it by now.
+-- name: release_taken_key
+UPDATE atoms SET key = NULL
+WHERE scope_id = :scope_id AND id = :id AND key IS NOT NULL AND superseded_by IS NULL AND status = 'ACTIVE' AND EXISTS (
+    SELECT 1 FROM atoms AS other
+    WHERE other.scope_id = :scope_id AND other.space_id = atoms.space_id AND other.key = atoms.key AND other.id <> :id
+      AND other.superseded_by IS NULL AND other.status = 'ACTIVE' AND (other.valid_to IS NULL OR other.valid_to > :now)
+);
 
 -- fragment: superseded
 valid_to = CASE WHEN valid_from > :valid_from THEN valid_from WHEN valid_to < :valid_from THEN valid_to ELSE :valid_from END,
@@ -109,7 +157,7 @@ WHERE scope_id = :scope_id AND id = :id;
 -- The columns that recall filters and ranks by.
 -- fragment: fact_columns
 position, kind, trust, importance, valid_from, valid_to, open_until, created_at, superseded_at, archived_at,
-last_confirmed_at, category_name, id, tags, speaker
+last_confirmed_at, category_name, id, tags, speaker, metadata
 
 -- name: facts_between
 SELECT {fact_columns} FROM atoms

@@ -86,7 +86,8 @@ SELECT
     COALESCE(own.valid_to, same.valid_to), COALESCE(own.valid_to, same.valid_to), 'ACTIVE',
     COALESCE(own.source_conversation_id, same.source_conversation_id),
     COALESCE(own.source_message_ids, same.source_message_ids), COALESCE(own.entity_ids, same.entity_ids),
-    COALESCE(own.tags, same.tags), :supersedes, COALESCE(own.origin, same.origin), COALESCE(own.trust, same.trust),
+    COALESCE(own.tags, same.tags), COALESCE(own.metadata, same.metadata), COALESCE(own.key, same.key),
+    COALESCE(own.text_hash, same.text_hash), :supersedes, COALESCE(own.origin, same.origin), COALESCE(own.trust, same.trust),
     :session_id, :group, :run_id, :agent_id, COALESCE(own.created_at, same.created_at),
     COALESCE(own.created_at, same.created_at), 0, COALESCE(own.decision, same.decision),
     COALESCE(own.because, same.because), COALESCE(own.precision, same.precision),
@@ -99,17 +100,27 @@ FROM unnest(
     :valid_to::bigint[], :source_conversation_id::text[], :source_message_ids::text[], :entity_ids::text[],
     :tags::text[], :origin::text[], :trust::text[], :created_at::bigint[], :decision::text[], :because::text[],
     :precision::text[], :extraction_version::text[], :evidence::text[], :slot_subject::text[],
-    :slot_attribute::text[], :slot_value::text[]
+    :slot_attribute::text[], :slot_value::text[], :metadata::text[], :key::text[], :text_hash::bigint[]
 ) AS own (
     position, id, text, search_context, speaker, category_name, kind, importance, confidence, valid_from, valid_to,
     source_conversation_id, source_message_ids, entity_ids, tags, origin, trust, created_at, decision, because,
-    precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value
+    precision, extraction_version, evidence, slot_subject, slot_attribute, slot_value, metadata, key, text_hash
 ) CROSS JOIN json_to_record(:same::json) AS same (
     position bigint, text text, search_context text, speaker text, category_name text, kind text, importance int,
     confidence float8, valid_from bigint, valid_to bigint, source_conversation_id text, source_message_ids text,
     entity_ids text, tags text, origin text, trust text, created_at bigint, decision text, because text,
-    precision text, extraction_version text, evidence text, slot_subject text, slot_attribute text, slot_value text
+    precision text, extraction_version text, evidence text, slot_subject text, slot_attribute text, slot_value text,
+    metadata text, key text, text_hash bigint
 );
+
+-- fragment: has_tags
+(:tags::text IS NULL OR tags::jsonb @> :tags::jsonb)
+
+-- fragment: has_metadata
+(:metadata::text IS NULL OR NOT EXISTS (
+    SELECT 1 FROM jsonb_each(:metadata::jsonb) AS wanted
+    WHERE atoms.metadata::jsonb -> wanted.key IS DISTINCT FROM wanted.value
+))
 
 -- Each position is looked up by itself: joined to a list, the planner would read all of a space without statistics.
 -- name: atoms_at

@@ -23,6 +23,22 @@ SELECT name, 0 FROM sqlite_master WHERE name IS NULL;
 -- name: table_columns
 SELECT name, lower(type) FROM pragma_table_info(:table) ORDER BY cid;
 
+-- fragment: has_tags
+(:tags IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_each(:tags) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(atoms.tags))
+))
+
+-- Numbers are equal by their values. Truth values are of other types, although they have the values 1 and 0.
+-- fragment: has_metadata
+(:metadata IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_each(:metadata) AS wanted
+    WHERE NOT EXISTS (
+        SELECT 1 FROM json_each(atoms.metadata) AS held
+        WHERE held.key = wanted.key AND held.value IS wanted.value
+          AND (held.type = wanted.type OR (held.type IN ('integer', 'real') AND wanted.type IN ('integer', 'real')))
+    )
+))
+
 -- name: atoms_at
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND position IN (SELECT value FROM json_each(:positions))

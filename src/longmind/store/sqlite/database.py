@@ -59,6 +59,7 @@ from longmind.store.migrations import (
 from longmind.store.queries import EngineName, NamedQuery, load_queries
 from longmind.store.sqlite.versions import ensure_version_table, read_versions
 from longmind.store.sqlite.writer import SqliteTransaction, SqliteWriter
+from longmind.store.text_hash import hash_text
 from longmind.store.write_health import WriteHealth
 
 T = TypeVar("T")
@@ -150,6 +151,7 @@ class SqliteDatabase:
         with self._translated():
             connection = self._writer.own_connection()
             try:
+                register_text_hash(connection)
                 connection.execute("BEGIN IMMEDIATE")
                 ensure_version_table(connection)
                 applied = read_versions(connection) or []
@@ -281,6 +283,15 @@ def _connect(path: str, settings: Settings) -> apsw.Connection:
     # Overwrites deleted content with zeros, so that erasure leaves nothing in the file.
     connection.execute("PRAGMA secure_delete = ON").fetchall()
     return connection
+
+
+def register_text_hash(connection: apsw.Connection) -> None:
+    """Give a connection the function by which a migration hashes the texts of atoms."""
+    connection.create_scalar_function("longmind_text_hash", _hash_column, 1)
+
+
+def _hash_column(*values: apsw.SQLiteValue) -> apsw.SQLiteValue:
+    return hash_text(str(values[0]))
 
 
 def _hold_snapshot(work: Work[P, T]) -> Work[P, T]:

@@ -202,7 +202,9 @@ def _add(
     run: Transaction, scope: Scope, space_id: str, step: AtomAddition, position: int, revision: int, now: Micros
 ) -> list[MovedEnd]:
     entity_ids = _find_or_make_entities(run, scope, space_id, step.mentions, revision, now)
-    new = step.atom._replace(entity_ids=tuple(dict.fromkeys((*step.atom.entity_ids, *entity_ids))))
+    new = step.atom._replace(
+        entity_ids=tuple(dict.fromkeys((*step.atom.entity_ids, *entity_ids))), key=_find_key(run, step.supersedes)
+    )
     before = step.supersedes[0] if step.supersedes else None
     conversation_id = new.source_conversation_id
     (atom,) = atoms.insert(run, scope, space_id, [new], [conversation_id], position, now, supersedes=before)
@@ -256,7 +258,19 @@ def _merge(
     if survivor is None:
         return []
     begins = to_micros(survivor.valid_from)
+    key = _find_key(run, [step.atom_id])
+    if key is not None:
+        run.send("put_key", id=survivor.id, key=key)
     return _close(run, scope, space_id, step.atom_id, survivor.id, begins, revision, now)
+
+
+def _find_key(run: Transaction, replaced: Sequence[str]) -> str | None:
+    """Return the key that atoms which are about to be replaced have in this order, if one of them holds one."""
+    for atom_id in replaced:
+        atom = atoms.get(run, atom_id)
+        if atom is not None and atom.key is not None and atom.superseded_by is None and atom.status == "ACTIVE":
+            return atom.key
+    return None
 
 
 def _reinforce(

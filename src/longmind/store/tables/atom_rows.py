@@ -17,6 +17,7 @@ from longmind.models.atom import BEHAVIORAL_KINDS, Atom, AtomKind, Category
 from longmind.runtime.gc_pause import pause_collection
 from longmind.scope import Scope
 from longmind.store.database import Row
+from longmind.store.text_hash import hash_text
 from longmind.validation.text import decode_json
 
 
@@ -48,6 +49,9 @@ class PreparedAtom(NamedTuple):
     slot_subject: str | None = None
     slot_attribute: str | None = None
     slot_value: str | None = None
+    metadata: str = "{}"
+    """JSON of the app's own."""
+    key: str | None = None
 
 
 Slot = tuple[str, str, str]
@@ -66,20 +70,21 @@ class AtomRows(NamedTuple):
 _COLUMNS = (
     "id", "space_id", "position", "tenant_id", "app_id", "user_id", "text", "category_name", "kind", "importance",
     "confidence", "valid_from", "valid_to", "status", "source_conversation_id", "source_message_ids", "entity_ids",
-    "tags", "supersedes", "superseded_by", "superseded_at", "archived_at", "last_confirmed_at", "origin", "trust",
-    "session_id", "group", "run_id", "agent_id", "created_at", "updated_at", "decision", "because", "precision",
-    "extraction_version", "evidence", "slot_subject", "slot_attribute", "slot_value",
+    "tags", "metadata", "key", "supersedes", "superseded_by", "superseded_at", "archived_at", "last_confirmed_at",
+    "origin", "trust", "session_id", "group", "run_id", "agent_id", "created_at", "updated_at", "decision", "because",
+    "precision", "extraction_version", "evidence", "slot_subject", "slot_attribute", "slot_value",
 )  # fmt: skip
 """The order of a row; the fragment atom_columns has the same."""
 POSITION = _COLUMNS.index("position")
 LIST_FIELDS = ("source_message_ids", "entity_ids", "tags", "evidence")
 """Fields with a list, which a caller may change: two atoms must never share one."""
-_EXTRACTED_COLUMNS = _COLUMNS[_COLUMNS.index("decision") :]
-"""Columns that only extraction fills."""
+_RARE_COLUMNS = ("key", *_COLUMNS[_COLUMNS.index("decision") :])
+"""Columns that few atoms fill: those of extraction, and the key."""
 _PLAIN_FIELDS = frozenset(_COLUMNS).intersection(Atom.model_fields) - {
     "valid_from",
     "valid_to",
     "created_at",
+    "metadata",
     *LIST_FIELDS,
 }
 """Fields that have the values of their columns as they are."""
@@ -107,9 +112,9 @@ def to_atom(row: Row) -> tuple[int, Atom]:
     """Return the position and the atom of a row. Only the search index has a use for the position."""
     (
         id, space_id, position, tenant_id, app_id, user_id, text, category_name, kind, importance, confidence,
-        valid_from, valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, supersedes,
-        superseded_by, superseded_at, archived_at, last_confirmed_at, origin, trust, session_id, group, run_id,
-        agent_id, created_at, updated_at, decision, because, precision, extraction_version, evidence, _,
+        valid_from, valid_to, status, source_conversation_id, source_message_ids, entity_ids, tags, metadata, key,
+        supersedes, superseded_by, superseded_at, archived_at, last_confirmed_at, origin, trust, session_id, group,
+        run_id, agent_id, created_at, updated_at, decision, because, precision, extraction_version, evidence, _,
         _, _,
     ) = row  # fmt: skip
     created = to_iso(created_at)
@@ -130,6 +135,8 @@ def to_atom(row: Row) -> tuple[int, Atom]:
         "source_message_ids": [] if source_message_ids == "[]" else decode_list(source_message_ids),
         "entity_ids": [] if entity_ids == "[]" else decode_list(entity_ids),
         "tags": [] if tags == "[]" else decode_list(tags),
+        "metadata": {} if metadata == "{}" else decode_json(metadata, dict),
+        "key": key,
         "behavioral": kind in BEHAVIORAL_KINDS,
         "supersedes": supersedes,
         "superseded_by": superseded_by,
@@ -198,9 +205,9 @@ def prepare_rows(
     columns: dict[str, Sequence[Any]] = {
         name: [atom[place] for atom in atoms] for place, name in enumerate(PreparedAtom._fields)
     }
-    for name in _EXTRACTED_COLUMNS:
+    for name in _RARE_COLUMNS:
         if not any(columns[name]):
-            # Most atoms are not extracted: a column that all of them lack is bound once.
+            # A column that all of the atoms lack is bound once.
             del columns[name]
             shared[name] = None
     if "evidence" in columns:
@@ -210,6 +217,7 @@ def prepare_rows(
         filled = any(columns[name])
         columns[name] = [encode_list(members) for members in columns[name]] if filled else ["[]"] * len(atoms)
     columns["source_conversation_id"] = conversation_ids
+    columns["text_hash"] = list(map(hash_text, columns["text"]))
     return AtomRows(atoms, columns, shared)
 
 
@@ -239,6 +247,7 @@ def _collect_differing(
     found: dict[str, Iterable[Any]] = {name: columns[name] for name in differing.intersection(_PLAIN_FIELDS)}
     for name in LIST_FIELDS:
         found[name] = map(list, map(attrgetter(name), prepared))
+    found["metadata"] = [{} if each == "{}" else decode_json(each, dict) for each in columns["metadata"]]
     if not differing.isdisjoint(("category_name", "kind")):
         found["category"] = map(_make_category, columns["category_name"], columns["kind"])
         found["behavioral"] = [kind in BEHAVIORAL_KINDS for kind in columns["kind"]]

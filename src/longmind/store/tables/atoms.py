@@ -15,8 +15,8 @@ from longmind.errors import Conflict, InvalidInput, NotFound
 from longmind.models.atom import Atom
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
-from longmind.store.tables import atom_decisions, atom_versions, messages, spaces
-from longmind.store.tables import conversations as conversation_rows
+from longmind.store.tables import atom_decisions, atom_versions, restated_atoms, spaces
+from longmind.store.tables.atom_references import check_sources, resolve_entities
 from longmind.store.tables.atom_rows import (
     POSITION,
     AtomRows,
@@ -37,8 +37,6 @@ _BEYOND_ALL_POSITIONS = 2**62
 _BEYOND_ALL_REVISIONS = 2**62 - 1
 _AT_ONCE = 500
 """Atoms that one statement inserts."""
-_MERGED_INTO = 9
-"""The column of an entity's row that says into which other it was merged."""
 
 
 def add(
@@ -58,8 +56,8 @@ def add(
     if any(atom.source_conversation_id or atom.source_message_ids or atom.entity_ids for atom in atoms):
         # Sources and entities are looked up in a space that exists.
         wait_for_change()
-    conversations = _check_sources(run, atoms)
-    linked = _resolve_entities(run, space_id, atoms)
+    conversations = check_sources(run, atoms)
+    linked = resolve_entities(run, space_id, atoms)
     record = partial(
         record_change, run, scope, "atoms.added", now, space_id=space_id, atom_ids=[atom.id for atom in atoms]
     )
@@ -225,6 +223,8 @@ def list_newest_first(
     *,
     category: str | None,
     status: str | None,
+    tags: Sequence[str] | None,
+    metadata: Mapping[str, object] | None,
     valid_at: Micros | None,
     before: int | None,
     limit: int,
@@ -239,6 +239,8 @@ def list_newest_first(
         space_id=space_id,
         category=category,
         status=status,
+        tags=encode_list(tags) if tags else None,
+        metadata=json.dumps(metadata) if metadata else None,
         valid_at=valid_at,
         before=_BEYOND_ALL_POSITIONS if before is None else before,
         limit=limit,
@@ -259,8 +261,12 @@ def list_purgeable(run: Transaction, before: Micros, limit: int) -> list[tuple[S
     return [(Scope(*owner), atom_id) for *owner, atom_id in run.all("entries_to_purge", before=before, limit=limit)]
 
 
-def supersede(run: Transaction, scope: Scope, old_id: str, new: PreparedAtom, now: Micros) -> tuple[Atom, SpaceChange]:
+def supersede(
+    run: Transaction, scope: Scope, old_id: str, new: PreparedAtom, now: Micros, change: SpaceChange | None = None
+) -> tuple[Atom, SpaceChange]:
     """Close a fact where its new version begins, and link the two.
+
+    change: the change of the space, where it has begun.
 
     Raise Conflict if the fact has ended or was superseded already, and InvalidInput if the new version says it was
     recorded before the old one.
@@ -274,11 +280,14 @@ def supersede(run: Transaction, scope: Scope, old_id: str, new: PreparedAtom, no
             f"atom.created_at {to_iso(new.created_at)} is before {old.created_at}, when {old_id!r} was recorded.",
             hint="Record a version after the one that it replaces; give the time since when it is true as valid_from.",
         )
-    new = new._replace(created_at=max(new.created_at, to_micros(old.created_at)))
     space_id = old.memory_space_id
-    change = spaces.begin_change(run, space_id, now, 1)
-    (conversation_id,) = _check_sources(run, [new])
-    (linked,) = _resolve_entities(run, space_id, [new])
+    change = change or spaces.begin_change(run, space_id, now, 1)
+    new = new._replace(
+        created_at=max(new.created_at, to_micros(old.created_at)),
+        key=restated_atoms.choose_key(run, space_id, old, new, now),
+    )
+    (conversation_id,) = check_sources(run, [new])
+    (linked,) = resolve_entities(run, space_id, [new])
     (atom,) = insert(run, scope, space_id, [linked], [conversation_id], change.first, now, supersedes=old_id)
     closed = atom_versions.close(
         run,
@@ -424,53 +433,6 @@ def _read_rows(
         # Atoms that were imported after an erasure may never have changed, and are others.
         next_epoch=spaces.find_next_epoch(revision),
     )
-
-
-def _check_sources(run: Transaction, atoms: Sequence[PreparedAtom]) -> list[str | None]:
-    """Return the conversation that each atom cites; raise InvalidInput for a source that the scope does not have."""
-    conversation_of: dict[str, str] = {}
-    for message_id in dict.fromkeys(each for atom in atoms for each in atom.source_message_ids):
-        found = messages.find_conversation(run, message_id)
-        if found is None:
-            raise InvalidInput(
-                f"There is no message {message_id!r} in this scope to cite.",
-                hint="Pass ids of messages of the same user as source_message_ids.",
-            )
-        conversation_of[message_id] = found
-    known: set[str] = set()
-    cited = []
-    for atom in atoms:
-        conversations = {conversation_of[each] for each in atom.source_message_ids}
-        conversation_id = atom.source_conversation_id
-        if conversation_id is None:
-            # Messages of one conversation name it; those of several have no single one.
-            cited.append(conversations.pop() if len(conversations) == 1 else None)
-            continue
-        if conversation_id not in known and conversation_rows.read_status(run, conversation_id) is None:
-            raise InvalidInput(f"There is no conversation {conversation_id!r} in this scope to cite.")
-        known.add(conversation_id)
-        if conversations - {conversation_id}:
-            raise InvalidInput(f"source_message_ids has messages that are not in conversation {conversation_id!r}.")
-        cited.append(conversation_id)
-    return cited
-
-
-def _resolve_entities(run: Transaction, space_id: str, atoms: Sequence[PreparedAtom]) -> list[PreparedAtom]:
-    """Return the atoms with the entities that their ids stand for after merges; raise InvalidInput for unknown ids."""
-    stands_for: dict[str, str] = {}
-    for entity_id in dict.fromkeys(each for atom in atoms for each in atom.entity_ids):
-        row = run.one("get_entity", id=entity_id)
-        while row is not None and row[_MERGED_INTO] is not None:
-            row = run.one("get_entity", id=row[_MERGED_INTO])
-        if row is None or row[1] != space_id:
-            raise InvalidInput(f"There is no entity {entity_id!r} in this space to link.")
-        stands_for[entity_id] = row[0]
-    return [
-        atom._replace(entity_ids=tuple(dict.fromkeys(stands_for[each] for each in atom.entity_ids)))
-        if atom.entity_ids
-        else atom
-        for atom in atoms
-    ]
 
 
 def _explain_closed(run: Transaction, atom_id: str, now: Micros) -> Conflict | NotFound:

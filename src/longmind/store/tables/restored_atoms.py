@@ -7,7 +7,7 @@ from longmind.errors import Conflict, NotFound
 from longmind.models.atom import Atom
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import atom_versions, atoms, spaces
+from longmind.store.tables import atom_versions, atoms, restated_atoms, spaces
 from longmind.store.tables.ledger import record_change
 
 
@@ -26,6 +26,7 @@ def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
         if atom.supersedes is not None:
             # The deleted version may have ended older ones too.
             atom_versions.settle_ends(run, space_id, atom_id, change.revision, now, undoing=True)
+        restated_atoms.release_taken_key(run, atom_id, now)
         record_change(run, scope, "atom.restored", now, space_id=space_id, atom_id=atom_id)
     # Look again, now that the space is held: another process may have restored or archived it in between.
     atom = _get_restorable(run, atom_id)

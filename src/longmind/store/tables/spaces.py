@@ -121,6 +121,11 @@ def ask_change(run: Transaction, space_id: str, now: Micros, atoms: int) -> Call
     return wait
 
 
+def return_position(run: Transaction, space_id: str) -> None:
+    """Give back the last position that the change of a space, which has begun, has taken: no atom is added there."""
+    run.send("return_position", space_id=space_id)
+
+
 def read_state(run: Transaction, space_id: str) -> Row | None:
     """Return `(revision, atoms, vector_model, names_revision)` of a live space; None if there is none.
 
