@@ -31,7 +31,7 @@ def test_a_user_is_exported_erased_after_being_asked_and_imported_again(sqlite_u
     brought = run_here("import", archive, *WHOSE, "--url", sqlite_url, "--json")
     assert json.loads(brought.stdout)["imported"]["conversations"] == 1
     again = run_here("import", document, *WHOSE, "--url", sqlite_url)
-    assert (again.returncode, again.stdout) == (0, "Imported 0 rows.\n")
+    assert (again.returncode, again.stdout) == (0, "Nothing was imported: all of it is there already.\n")
 
 
 def test_what_cannot_be_done_is_said_and_ends_with_one(sqlite_url: str, tmp_path: Path) -> None:

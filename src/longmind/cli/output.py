@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 from pydantic import BaseModel
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import Progress, ProgressColumn
+from rich.progress import Progress, ProgressColumn, TaskID
 from rich.table import Table
 from rich.text import Text
 
@@ -41,6 +42,7 @@ if not stdout.is_terminal:
 stderr = Console(stderr=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Also list the tables of the database.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -100,6 +102,20 @@ def report_progress(line: str) -> None:
 def make_progress_bar(*columns: ProgressColumn) -> Progress:
     """Return a progress bar, which is shown only on a terminal and disappears at the end."""
     return Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal)
+
+
+@contextmanager
+def show_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Show one bar for each part of a copy, added when it begins; the value takes its name, what is done, and all."""
+    with make_progress_bar() as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def progress(part: str, done: int, total: int) -> None:
+            if part not in tasks:
+                tasks[part] = bar.add_task(part, total=total)
+            bar.update(tasks[part], completed=done, total=max(done, total))
+
+        yield progress
 
 
 def print_cursor(cursor: str | None, as_json: bool) -> None:

@@ -69,10 +69,17 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     The file gets its name at the end of the block, when it is complete and on the disk. A writer that is killed leaves
     nothing under that name.
     """
-    if os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-    with _unfinished(path) as (unfinished, file):
+    with new_file_path(path) as (_, file):
         yield file
+
+
+@contextmanager
+def new_file_path(path: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Write a new file like `new_file`, also by the path that it has until it is complete."""
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    with _unfinished(path) as (unfinished, file):
+        yield unfinished, file
         _finish(file)
         try:
             # Unlike renaming, this fails if another process has created the file in between.

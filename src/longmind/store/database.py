@@ -141,8 +141,8 @@ class Database(Protocol):
     def read_snapshot(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a unit of work that only reads, and sees the database as of its beginning, however long it takes."""
 
-    def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a unit of work in a transaction that sees and changes its scope as of one instant.
+    def write_exclusively(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a unit of work in a transaction that sees and changes its scope, or all, as of one instant.
 
         Fenced work waits for it, and is refused afterwards if it has raised the scope's epoch. A concurrent change of
         the scope makes it start over; raises StoreBusy if that happens too often.

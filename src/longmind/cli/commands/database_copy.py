@@ -12,7 +12,8 @@ import typer
 
 from longmind.change_feed import ChangeFeed
 from longmind.cli.options import require_database
-from longmind.cli.output import AsJson, make_progress_bar, print_json, print_table
+from longmind.cli.output import AsJson, Verbose, print_json, show_progress
+from longmind.cli.row_summary import print_rows
 from longmind.errors import InvalidInput
 from longmind.settings import load_settings
 from longmind.store.database_url import open_database
@@ -22,6 +23,7 @@ from longmind.store.whole_tables.copy import copy_database
 def copy(
     source: Annotated[str, typer.Option("--from", help="The database to copy.")],
     target: Annotated[str, typer.Option("--to", help="An empty database, or the target of an interrupted copy.")],
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Copy a database and compare both; after an interruption, the same command continues."""
@@ -32,15 +34,7 @@ def copy(
     try:
         there = open_database(load_settings({"url": target}), ChangeFeed())
         try:
-            with make_progress_bar() as bar:
-                # One bar per table, added when its copy begins.
-                tasks = {}
-
-                def progress(table: str, done: int, total: int) -> None:
-                    if table not in tasks:
-                        tasks[table] = bar.add_task(table, total=total)
-                    bar.update(tasks[table], completed=done, total=max(done, total))
-
+            with show_progress() as progress:
                 copied = copy_database(here, there, source, progress)
         finally:
             there.close()
@@ -49,7 +43,11 @@ def copy(
     if as_json:
         print_json({name: vars(each) for name, each in copied.items()})
         return
-    print_table(
-        ("table", "rows", "written", "SHA-256 of both"),
-        ((name, f"{it.rows:,}", f"{it.written:,}", it.sha256[:16]) for name, it in copied.items()),
+    written = sum(each.written for each in copied.values())
+    print_rows(
+        {name: each.rows for name, each in copied.items()},
+        verbose=verbose,
+        sentence=f"Both databases hold the same {{rows}}; {written:,} rows were written.",
+        written={name: f"{each.written:,}" for name, each in copied.items()},
+        SHA_256_of_both={name: each.sha256[:16] for name, each in copied.items()},
     )

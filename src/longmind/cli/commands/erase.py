@@ -13,7 +13,8 @@ from rich.text import Text
 
 from longmind.change_feed import ChangeFeed
 from longmind.cli.options import App, Tenant, Url, open_as_admin, require_database
-from longmind.cli.output import AsJson, Yes, confirm, print_json, print_table, stderr, stdout
+from longmind.cli.output import AsJson, Verbose, Yes, confirm, print_json, stderr, stdout
+from longmind.cli.row_summary import print_rows
 from longmind.errors import InvalidInput
 from longmind.settings import load_settings
 from longmind.store.database import ScrubReport
@@ -22,6 +23,8 @@ from longmind.store.whole_tables.byte_scan import ByteScan, SearchedTexts, scan_
 
 app = typer.Typer(help="Erase a user for good, and prove it.")
 
+_NO_DATA = "This user had no data."
+
 
 @app.callback(invoke_without_command=True)
 def erase(
@@ -29,6 +32,7 @@ def erase(
     user: Annotated[str | None, typer.Option(help="The user; LONGMIND_USER is ignored here.")] = None,
     vacuum: Annotated[bool, typer.Option(help="Rewrite the files of the database without deleted rows.")] = False,
     yes: Yes = False,
+    verbose: Verbose = False,
     tenant: Tenant = None,
     app: App = None,
     url: Url = None,
@@ -36,7 +40,16 @@ def erase(
 ) -> None:
     """Erase all data of a user. --vacuum, with or without a user, removes deleted rows from the files."""
     if context.invoked_subcommand is not None:
-        if user is not None or vacuum or yes or tenant is not None or app is not None or url is not None or as_json:
+        if (
+            user is not None
+            or vacuum
+            or yes
+            or verbose
+            or tenant is not None
+            or app is not None
+            or url is not None
+            or as_json
+        ):
             # Options before the subcommand belong to this command; ignoring them would check the wrong database.
             raise InvalidInput(
                 "An option of erase stands before the subcommand verify.",
@@ -60,7 +73,7 @@ def erase(
     if as_json:
         print_json(report)
     else:
-        _print_report(report)
+        _print_report(report, verbose)
 
 
 @app.command("verify")
@@ -135,12 +148,11 @@ def _scrub(url: str) -> ScrubReport:
         database.close()
 
 
-def _print_report(report: dict[str, object]) -> None:
+def _print_report(report: dict[str, object], verbose: bool) -> None:
     """Print the number of erased rows, the receipt, and what happened on the disk."""
     deleted, receipt, physical = (report.get(name) for name in ("deleted", "receipt", "physical"))
     if isinstance(deleted, dict):
-        rows = ((place, f"{count:,}") for place, count in deleted.items() if count)
-        print_table(("place", "rows"), rows, empty="This user had no data.")
+        print_rows(deleted, verbose=verbose, sentence="Erased {rows}." if any(deleted.values()) else _NO_DATA)
     if isinstance(receipt, dict):
         stdout.print(f"Receipt {receipt['id']}, line {receipt['seq']} of the log, {receipt['hash']}", highlight=False)
     if isinstance(physical, dict):

@@ -17,7 +17,10 @@ from rich.text import Text
 
 from longmind.admin.user_export import new_export_file
 from longmind.cli.options import App, Subject, Tenant, Url, open_as_admin, require_database
-from longmind.cli.output import AsJson, make_progress_bar, print_json, print_line, stderr, write_text
+from longmind.cli.output import AsJson, Verbose, make_progress_bar, print_json, stderr, write_text
+from longmind.cli.row_summary import print_rows
+
+_SAME = "Nothing was imported: all of it is there already."
 
 
 def export(
@@ -57,6 +60,7 @@ def import_(
     tenant: Tenant = None,
     app: App = None,
     url: Url = None,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Import an export, all or nothing, for a user without data. Importing it again changes nothing."""
@@ -69,7 +73,7 @@ def import_(
     if as_json:
         print_json(report)
     else:
-        print_line(f"Imported {sum(report['imported'].values()):,} rows.")
+        print_rows(report["imported"], verbose=verbose, sentence="Imported {rows}." if any(report["imported"].values()) else _SAME)
 
 
 def _make_size_bar(file: Path) -> Progress:

@@ -132,7 +132,7 @@ class PostgresDatabase:
 
         return self._publish(*self._connections.run(attempt))
 
-    def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def write_exclusively(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         keys = to_scope_keys(scope)
         refuse_nesting(self._writing.active)
         refuse_reader(scope)

@@ -57,6 +57,7 @@ from longmind.store.migrations import (
     describe_unwritable_upgrade,
 )
 from longmind.store.queries import EngineName, NamedQuery, load_queries
+from longmind.store.sqlite.backup import write_backup
 from longmind.store.sqlite.versions import ensure_version_table, read_versions
 from longmind.store.sqlite.writer import SqliteTransaction, SqliteWriter
 from longmind.store.text_hash import hash_text
@@ -216,7 +217,7 @@ class SqliteDatabase:
         self._publisher.deliver()
         return result
 
-    def write_exclusively(self, scope: AnyScope, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def write_exclusively(self, scope: AnyScope | None, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         # SQLite has one writer at a time, so every write is exclusive.
         return self.write(scope, work, *args, **kwargs)
 
@@ -233,6 +234,27 @@ class SqliteDatabase:
             return ScrubReport(True, "in memory")
         with self._translated():
             return self._writer.run_between_transactions(lambda connection: _scrub(connection, most_megabytes))
+
+    def back_up(self, path: str, progress: Callable[[int, int], None]) -> None:
+        """Write the database as of one instant to another file, while others write.
+
+        progress: called with the number of pages that are done, and the number of all.
+
+        Raises StoreError if the copy has other rows than the database or its structure is damaged.
+        """
+        if self._path == MEMORY:
+            with self._translated():
+                self._writer.run_between_transactions(lambda connection: write_backup(connection, path, progress))
+            return
+        connection = _connect(self._path, self._settings)
+        try:
+            # The view keeps the pages as they are; with WAL it keeps nobody from writing.
+            connection.execute("BEGIN")
+            write_backup(connection, path, progress)
+        except apsw.Error as error:
+            raise translate(error, connection, path=path) from error
+        finally:
+            connection.close()
 
     def _do(self, scope: AnyScope | None, work: Callable[[SqliteTransaction], T]) -> T:
         if self._writer.is_this_thread:

@@ -40,8 +40,8 @@ class CopiedTable:
     """Rows that were inserted, changed or deleted in the target."""
 
 
-class _RowDigest:
-    """The count and the hash of rows that were read."""
+class RowDigest:
+    """The count and the hash of rows that were read, in the order of their keys."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -65,14 +65,15 @@ def copy_database(source: Database, target: Database, address: str, progress: Co
 
     address: the address of the source; a hash of it marks the target until it is complete.
     """
-    sources, targets = _learn_tables(source), _learn_tables(target)
+    sources, targets = learn_tables(source), learn_tables(target)
     _mark_target(target, [table.name for table in targets], MARK + hashlib.sha256(address.encode()).hexdigest()[:32])
     copied = source.read_snapshot(None, _copy_tables, target, sources, targets, progress)
     target.advance_ledger_sequence()
     return copied
 
 
-def _learn_tables(database: Database) -> list[TableColumns]:
+def learn_tables(database: Database) -> list[TableColumns]:
+    """Return the tables of a copy with their columns, and give the database the statements on them."""
     found = database.read(None, lambda run: [read_columns(run, place) for place in COPIED_TABLES])
     # Sorted by name, since migrations add columns in another order on either engine.
     tables = [replace(table, kinds=dict(sorted(table.kinds.items()))) for table in found]
@@ -89,7 +90,7 @@ def _mark_target(target: Database, tables: list[str], mark: str) -> None:
             hint="Finish that copy, or copy into a new database.",
         )
     if not marks:
-        filled = target.read(None, _list_filled, tables)
+        filled = target.read(None, list_filled, tables)
         if filled:
             raise Conflict(
                 f"The target database is not empty: {filled[0]} has rows.",
@@ -98,7 +99,8 @@ def _mark_target(target: Database, tables: list[str], mark: str) -> None:
         target.write(None, lambda run: run.send("begin_copy", mark=mark))
 
 
-def _list_filled(run: Transaction, tables: list[str]) -> list[str]:
+def list_filled(run: Transaction, tables: list[str]) -> list[str]:
+    """Return the tables that have rows."""
     return [name for name in tables if run.one(f"copy_any_{name}")]
 
 
@@ -117,7 +119,7 @@ def _copy_table(
 ) -> CopiedTable:
     counted = run.one(f"copy_count_{table.name}")
     total = int(counted[0]) if counted else 0
-    digest = _RowDigest()
+    digest = RowDigest()
 
     def read_source() -> Iterator[Row]:
         rows = (table.normalise(row) for row in run.each(f"copy_all_{table.name}"))
@@ -139,7 +141,7 @@ def _copy_table(
 
     written = target.read_snapshot(None, write_differences)
     progress(table.name, digest.rows, total)
-    found = target.read_snapshot(None, _digest_table, target_table)
+    found = target.read_snapshot(None, digest_table, target_table)
     if (found.rows, found.sha256) != (digest.rows, digest.sha256):
         raise StoreError(
             f"The copy of {table.name} has {found.rows:,} rows and differs from the source with {digest.rows:,}.",
@@ -185,8 +187,9 @@ def _apply(run: Transaction, table: TableColumns, steps: list[RowStep]) -> None:
             run.send(f"copy_put_{table.name}", **table.bind(table.columns, new_row))
 
 
-def _digest_table(run: Transaction, table: TableColumns) -> _RowDigest:
-    digest = _RowDigest()
+def digest_table(run: Transaction, table: TableColumns) -> RowDigest:
+    """Return the count and the hash of all rows of a table."""
+    digest = RowDigest()
     for _ in digest.watch(table.normalise(row) for row in run.each(f"copy_all_{table.name}")):
         pass
     return digest
@@ -203,5 +206,6 @@ def _make_queries(table: TableColumns, engine: EngineName) -> dict[str, NamedQue
         f"copy_all_{name}": f"SELECT {list_quoted(columns)} FROM {name} ORDER BY {order}",
         f"copy_put_{name}": f"INSERT INTO {name} ({list_quoted(columns)}) {given}VALUES ({list_parameters(columns)})",
         f"copy_drop_{name}": f"DELETE FROM {name} WHERE {key}",
+        f"copy_clear_{name}": f"DELETE FROM {name}",
     }
     return {each: make_query(each, text, engine) for each, text in texts.items()}
