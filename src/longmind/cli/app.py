@@ -9,10 +9,10 @@ import typer
 from longmind import __version__
 from longmind.cli.commands import (
     audit,
-    backup,
     blocks,
     context,
     conversations,
+    database_backup,
     database_copy,
     doctor,
     erase,
@@ -78,8 +78,8 @@ app.add_typer(migrate.app, name="migrate")
 app.add_typer(erase.app, name="erase")
 app.command("export")(users.export)
 app.command("import")(users.import_)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
+app.command("backup")(database_backup.backup)
+app.command("restore")(database_backup.restore)
 app.command("copy")(database_copy.copy)
 app.command("reindex")(reindex.reindex)
 app.add_typer(models.app, name="models")

@@ -18,13 +18,14 @@ _NOUNS = {
     "access_keys": ("API key", "API keys"),
     "jobs": ("job", "jobs"),
 }
-"""What the tables that people know of hold, in the order in which it is listed. All others are there for these."""
+"""The content of the tables that people know of, in the order in which it is listed. All others serve these."""
 
 
 def summarise_rows(counts: Mapping[str, int]) -> str:
     """Return the numbers of rows by table as one phrase, such as `3 facts, 2 conversations and 15 rows about them`."""
     parts = [_count(counts.get(table, 0), *nouns) for table, nouns in _NOUNS.items() if counts.get(table)]
     rest = sum(count for table, count in counts.items() if table not in _NOUNS)
+    # Named as one: nobody looks for a segment of an index.
     if rest:
         parts.append(_count(rest, "row of indexes and logs", "rows of indexes and logs"))
     if len(parts) < 2:

@@ -40,6 +40,7 @@ def tool(
 
 def _to_json(name: str, given: list[str]) -> str:
     """Return the arguments of a tool as one JSON object. An object is passed on as it is."""
+    # An object is passed on unread, so that ipc and this command refuse the same.
     if len(given) == 1 and given[0].lstrip().startswith("{"):
         return given[0]
     values: dict[str, Any] = {}

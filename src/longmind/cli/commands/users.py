@@ -73,7 +73,9 @@ def import_(
     if as_json:
         print_json(report)
     else:
-        print_rows(report["imported"], verbose=verbose, sentence="Imported {rows}." if any(report["imported"].values()) else _SAME)
+        imported = report["imported"]
+        # Importing the same export again is no error, and says so.
+        print_rows(imported, verbose=verbose, sentence="Imported {rows}." if any(imported.values()) else _SAME)
 
 
 def _make_size_bar(file: Path) -> Progress:

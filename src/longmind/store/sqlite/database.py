@@ -57,7 +57,7 @@ from longmind.store.migrations import (
     describe_unwritable_upgrade,
 )
 from longmind.store.queries import EngineName, NamedQuery, load_queries
-from longmind.store.sqlite.backup import write_backup
+from longmind.store.sqlite.page_copy import write_backup
 from longmind.store.sqlite.versions import ensure_version_table, read_versions
 from longmind.store.sqlite.writer import SqliteTransaction, SqliteWriter
 from longmind.store.text_hash import hash_text

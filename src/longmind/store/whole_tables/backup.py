@@ -22,8 +22,8 @@ from longmind.errors import Conflict, NotADatabase, SchemaTooNew, StoreError
 from longmind.runtime.durable_files import new_file_path
 from longmind.store.database import Database, Transaction
 from longmind.store.migrations import load_migrations
-from longmind.store.sqlite.backup import check_structure, count_rows, finish_backup
 from longmind.store.sqlite.database import SqliteDatabase, translate
+from longmind.store.sqlite.page_copy import check_structure, count_rows, finish_backup
 from longmind.store.sqlite.versions import read_versions
 from longmind.store.whole_tables.copy import RowDigest, copy_database, digest_table, learn_tables, list_filled
 from longmind.store.whole_tables.user_rows import TableColumns

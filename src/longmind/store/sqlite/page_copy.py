@@ -43,7 +43,6 @@ def check_structure(connection: apsw.Connection) -> None:
 
 def count_rows(connection: apsw.Connection) -> dict[str, int]:
     """Return the number of rows of each table."""
-    tables = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    tables = sorted(str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
     # The names come from the schema itself.
-    queries = {name: f'SELECT count(*) FROM "{name}"' for name in sorted(tables)}  # noqa: S608
-    return {name: int(str(next(connection.execute(query))[0])) for name, query in queries.items()}
+    return {table: int(str(next(connection.execute(f'SELECT count(*) FROM "{table}"'))[0])) for table in tables}  # noqa: S608

@@ -54,6 +54,7 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Restore a backup into an empty database, or in the place of another, all or nothing."""
+    # Before the question and before the database is touched: a file that cannot be restored is the most common mistake.
     store.check_backup(file)
     address = load_settings({"url": url}).url
     if address.startswith("sqlite:") and Path(sqlite_path(address)).resolve() == file.resolve():
