@@ -24,6 +24,9 @@ PACKAGE = ROOT / "src" / "longmind"
 
 PUBLIC_NAMES = [
     "AccessKey",
+    "Agent",
+    "AgentDefinition",
+    "AgentMemory",
     "AppendedMessages",
     "AssistantTurn",
     "AsyncContext",

@@ -44,6 +44,7 @@ from longmind.errors import (
 )
 from longmind.extraction.candidate import Extractor
 from longmind.jobs import Effect, JobRun
+from longmind.models.agent import Agent, AgentDefinition, AgentMemory
 from longmind.models.atom import Atom, Category, NewAtom
 from longmind.models.binding import Binding, ConversationScope, ExtractionPolicy, ExtractionPreview
 from longmind.models.block import Block, BlockLine, BlockRevision, MemoryPolicy, SleepTime
@@ -80,6 +81,9 @@ __version__ = "0.3.0"
 
 __all__ = [
     "AccessKey",
+    "Agent",
+    "AgentDefinition",
+    "AgentMemory",
     "AppendedMessages",
     "AssistantTurn",
     "AsyncContext",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from longmind.admin import Admin
+from longmind.agents import Agents
 from longmind.blocks import Blocks
 from longmind.conversations import Conversations
 from longmind.events import Events
@@ -30,6 +31,8 @@ class Services(Protocol):
 
     def make_events(self, scope: Scope) -> Events: ...
 
+    def make_agents(self, scope: Scope) -> Agents: ...
+
     def make_jobs(self, scope: Scope) -> Jobs: ...
 
     def make_admin(self, scope: Scope) -> Admin: ...
@@ -49,6 +52,7 @@ class Context:
     blocks: Blocks
     tools: Tools
     events: Events
+    agents: Agents
     jobs: Jobs
     admin: Admin
 

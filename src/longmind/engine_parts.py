@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longmind.admin import Admin
+from longmind.agents import Agents
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import TokenCounter, choose_counter
 from longmind.blocks import BlockReader, Blocks
@@ -322,6 +323,12 @@ class ServiceFactory:
         parts = self._parts
         log = TimelineLog(parts.database, scope, parts.clock, parts.settings)
         return Events(log, parts.indexes, lambda: parts.event_retriever, parts.distillers)
+
+    def make_agents(self, scope: Scope) -> Agents:
+        parts = self._parts
+        return Agents(
+            parts.database, scope, parts.clock, self.make_conversations(scope), self.make_working_context(scope)
+        )
 
     def make_jobs(self, scope: Scope) -> Jobs:
         parts = self._parts

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from longmind.admin import Admin
+from longmind.agents import Agents
 from longmind.blocks import Blocks
 from longmind.conversations import Conversations
 from longmind.events import Events
@@ -181,6 +182,7 @@ OPERATIONS: tuple[Operation, ...] = (
         writes=["delete_user_data"],
         admin_writes=["import_user_data"],
     ),
+    *_operations("agents", Agents, reads=["get", "list"], writes=["invoke"], admin_writes=["register", "remove"]),
     *_operations("jobs", Jobs, reads=["get_job", "list_jobs"], writes=["enqueue", "retry_job", "run_job"]),
 )
 

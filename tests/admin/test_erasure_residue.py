@@ -31,6 +31,10 @@ from tests.extraction.scripted_extractor import SentenceExtractor
 NOT_PLANTED = {
     "admin.import_user_data",
     "admin.delete_user_data",
+    # Agents belong to the app, and an invocation is a turn, which is planted as one.
+    "agents.register",
+    "agents.remove",
+    "agents.invoke",
     "memory.restore_atom",
     "memory.undo_decision",
 }
@@ -41,7 +45,7 @@ NOT_WORDS = {
     "extraction_policy", "extraction_version",
     "alias_id", "atom_id", "binding_id", "canonical_id", "conversation_id", "decision_id", "id", "job_id",
     "memory_space_id", "memory_space_ids", "supersedes", "cancel", "memory_policy", "model", "on_text", "tool_handler",
-    "usage",
+    "tool_arguments", "usage",
 }  # fmt: skip
 
 

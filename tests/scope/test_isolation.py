@@ -449,6 +449,19 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "admin.import_user_data": [lambda _: {"source": {}}],
     "admin.delete_user_data": [lambda _: {}, lambda _: {"user_id": "zed", "confirm": True}],
     "admin.verify_receipt": [lambda things: {"receipt": {"id": things.message_id}}],
+    # Agents are those of the app, so only their invocation could reach what belongs to a user.
+    "agents.get": [lambda _: {"name": "helper"}],
+    "agents.list": [lambda _: {}, lambda _: {"limit": 1}],
+    "agents.register": [lambda _: {"definition": {"name": "helper", "model": "scripted:model"}}],
+    "agents.remove": [lambda _: {"name": "helper"}],
+    "agents.invoke": [
+        lambda things: {
+            "name": "helper",
+            "arguments": {"userMessage": "Hello.", "userMemorySpaceId": things.space_id},
+            "conversation_id": things.conversation_id,
+            "model": ScriptedModel(["Hello!"]),
+        },
+    ],
     "jobs.get_job": [
         lambda things: {"job_id": things.dead_job_id},
         lambda things: {"job_id": things.queued_job_id},

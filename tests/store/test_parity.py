@@ -239,6 +239,10 @@ ROWS = {
         f"""UPDATE atoms SET metadata = '{{"source":"survey"}}', key = 'home'
         WHERE scope_id = '{ADA.id}' AND id = 'atom_1'"""
     ],
+    28: [
+        f"INSERT INTO agents (app_key, name, tenant_id, app_id, definition, created_at, updated_at) "
+        f"VALUES ('{ADA.app_key}', 'helper', 'acme', 'support', '{{\"name\":\"helper\",\"model\":\"m\"}}', 1, 1)",
+    ],
 }
 
 

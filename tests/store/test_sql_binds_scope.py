@@ -293,6 +293,7 @@ def test_every_table_with_user_data_has_a_scope_on_both_engines(postgres_url: st
             postgres_app_tables(connection)
             == APP_TABLES
             == {
+                "agents",
                 "bindings",
                 "binding_members",
                 "binding_revisions",

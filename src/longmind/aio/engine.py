@@ -20,6 +20,7 @@ from longmind.aio.derivation import match_method, match_parameters
 from longmind.aio.services import (
     AsyncAccessKeys,
     AsyncAdmin,
+    AsyncAgents,
     AsyncBlocks,
     AsyncConversations,
     AsyncEngineOperations,
@@ -97,6 +98,7 @@ class AsyncContext:
     blocks: AsyncBlocks
     tools: AsyncTools
     events: AsyncEvents
+    agents: AsyncAgents
     jobs: AsyncJobs
     admin: AsyncAdmin
 
@@ -124,6 +126,7 @@ _ASYNC_SERVICES: dict[str, Callable[[Any, Hop], Any]] = {
     "blocks": AsyncBlocks,
     "tools": AsyncTools,
     "events": AsyncEvents,
+    "agents": AsyncAgents,
     "jobs": AsyncJobs,
     "admin": AsyncAdmin,
 }

@@ -14,6 +14,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any
 
+from longmind.agents import Agents
 from longmind.conversations.service import Conversations
 from longmind.conversations.validation import validate_cancel
 from longmind.errors import EngineClosed
@@ -42,6 +43,21 @@ async def run_turn(
         # In a separate thread: a handler may await other operations, which need the engine's threads.
         result: TurnResult = await self._hop.run_separately(
             self._original.run_turn, *args, tool_handler=tool_handler, on_text=on_text, cancel=own, **given
+        )
+    return result
+
+
+@functools.wraps(Agents.invoke)
+async def invoke_agent(
+    self: Any, *args: Any, on_text: Any = None, cancel: Cancel | None = None, **given: Any
+) -> TurnResult:
+    loop = asyncio.get_running_loop()
+    with _link_cancel(validate_cancel(cancel)) as own:
+        if callable(on_text):
+            on_text = _call_listener_on_loop(on_text, loop, own)
+        # In a separate thread, like a turn: registered tools may await other operations.
+        result: TurnResult = await self._hop.run_separately(
+            self._original.invoke, *args, on_text=on_text, cancel=own, **given
         )
     return result
 

@@ -5,8 +5,9 @@ stub `services.pyi`, which `tools/twins.py` writes.
 """
 
 from longmind.admin import Admin
+from longmind.agents import Agents
 from longmind.aio.derivation import derive_async
-from longmind.aio.run_turn import run_turn
+from longmind.aio.run_turn import invoke_agent, run_turn
 from longmind.blocks import Blocks
 from longmind.conversations import Conversations
 from longmind.engine import Engine
@@ -25,6 +26,7 @@ AsyncTools = derive_async(Tools)
 AsyncEvents = derive_async(Events)
 AsyncJobs = derive_async(Jobs)
 AsyncAccessKeys = derive_async(AccessKeys)
+AsyncAgents = derive_async(Agents, invoke=invoke_agent)
 AsyncAdmin = derive_async(Admin)
 AsyncEngineOperations = derive_async(
     Engine,

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from longmind.admin.service import Admin, ImportSource
+from longmind.agents.service import Agents
 from longmind.blocks.service import Blocks
 from longmind.clock import Instant
 from longmind.conversations.service import Conversations
@@ -11,6 +12,7 @@ from longmind.jobs.service import Jobs
 from longmind.keys.service import AccessKeys
 from longmind.memory.attribute_history import USER
 from longmind.memory.service import Memory
+from longmind.models.agent import Agent, AgentDefinition
 from longmind.models.atom import Atom, AtomInput, AtomKind, AtomStatus, MetadataFilter, Trust
 from longmind.models.binding import Binding, ExtractionPreview, PolicyInput, ScopeInput
 from longmind.models.block import Block, BlockLine, BlockRevision, BlockType, MemoryPolicy, SleepTime
@@ -101,9 +103,8 @@ class AsyncConversations:
         tools: tools with their functions, names of registered tools (see `engine.register_tool`), and recall tools as
         an agent's JSON defines them. tool_handler: runs the tools that do not run themselves.
         tool_arguments: values for memory spaces that recall tools write as `$name`.
-        max_cycles: how often the model may be asked, from 1 to 1,000.
+        max_cycles: how often the model may be asked, from 1 to 1,000. on_text: receives each piece of the answer.
         tail_limit: how many earlier rows the model sees at most, in whole turns.
-        on_text: receives each piece of the answer.
         memory_policy, agent_id: the memory after the system prompt; by default core blocks and the brief of the tools.
 
         Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
@@ -572,6 +573,29 @@ class AsyncAccessKeys:
         """Return the key of a request's token; raise Unauthenticated if it is unknown, wrong, revoked or expired."""
     async def settle(self) -> None:
         """Wait until the last uses of keys are stored, which happens in the background."""
+
+class AsyncAgents:
+    def __init__(self, original: Agents, hop: Hop) -> None: ...
+    async def register(self, definition: AgentDefinition | dict[str, Any]) -> Agent:
+        """Register an agent for all users of the app. It replaces one of the same name.
+
+        definition: its JSON, at most 64 KiB. A text that is a `$` and a name stands for the argument of that name."""
+    async def get(self, name: Name) -> Agent | None:
+        """Return an agent, or None if the app has none of this name."""
+    async def list(self, *, limit: Limit=100, cursor: str | None=None) -> Page[Agent]:
+        """List the agents of the app by name; pass `next_cursor` of the page as `cursor` for more."""
+    async def remove(self, name: Name) -> None:
+        """Remove an agent. Removing one that does not exist is no error; conversations with it stay."""
+    async def invoke(self, name: Name, *, arguments: dict[str, Any] | None=None, conversation_id: ConversationId | None=None, model: Label | LanguageModel | None=None, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None) -> TurnResult:
+        """Let an agent answer the user in one turn, with its memory and its tools.
+
+        arguments: the values of the `$variables` in its definition, such as `userMessage`; others are ignored.
+        conversation_id: the conversation to go on with; by default a new one begins, whose id is in every message.
+        model: a model in place of the agent's own.
+        idempotency_key: as in `run_turn`; it counts within a conversation, so it needs `conversation_id`.
+        on_text: receives each piece of the answer.
+
+        Raises NotFound for an unknown agent, and InvalidInput for a missing argument; nothing is written then."""
 
 class AsyncAdmin:
     def __init__(self, original: Admin, hop: Hop) -> None: ...

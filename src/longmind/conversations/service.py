@@ -354,9 +354,8 @@ class Conversations(MessageBatches):
         tools: tools with their functions, names of registered tools (see `engine.register_tool`), and recall tools as
         an agent's JSON defines them. tool_handler: runs the tools that do not run themselves.
         tool_arguments: values for memory spaces that recall tools write as `$name`.
-        max_cycles: how often the model may be asked, from 1 to 1,000.
+        max_cycles: how often the model may be asked, from 1 to 1,000. on_text: receives each piece of the answer.
         tail_limit: how many earlier rows the model sees at most, in whole turns.
-        on_text: receives each piece of the answer.
         memory_policy, agent_id: the memory after the system prompt; by default core blocks and the brief of the tools.
 
         Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;

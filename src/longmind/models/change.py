@@ -36,6 +36,8 @@ ChangeKind = Literal[
     "block.created",
     "block.updated",
     "block.deleted",
+    "agent.registered",
+    "agent.removed",
 ]
 """The kinds that this version writes, and that one can subscribe to."""
 

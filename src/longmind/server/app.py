@@ -38,6 +38,7 @@ from longmind.server.streaming import RunTurnHandler
 
 _SPECIAL_HANDLERS: dict[str, type[OperationHandler]] = {
     "conversations.run_turn": RunTurnHandler,
+    "agents.invoke": RunTurnHandler,
     "admin.export_user_archive": ArchiveHandler,
 }
 """Operations whose response is streamed; all others are answered by OperationHandler."""

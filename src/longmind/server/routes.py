@@ -19,11 +19,13 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 NOT_OVER_HTTP = frozenset(
     {"conversations.run_turn." + name for name in ("tool_handler", "on_text", "cancel")}
-    | {"tools.bound.confirm", "admin.export_user_archive.target"}
+    | {"tools.bound.confirm", "admin.export_user_archive.target", "agents.invoke.on_text", "agents.invoke.cancel"}
 )
 """Parameters that take functions or files of the calling process, which cannot be sent."""
 _SNAKE_CASE_SERVICES = frozenset({"blocks", "tools", "events"})
-"""Services whose JSON uses snake_case, and whose method names need the service name to be understood."""
+"""Services whose JSON uses snake_case."""
+_PREFIXED_SERVICES = _SNAKE_CASE_SERVICES | {"agents"}
+"""Services whose method names need the service name to be understood."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Route:
     def id(self) -> str:
         """The operationId, from which generated clients name their methods; it never changes."""
         name = self.operation.name
-        return to_camel(f"{self.operation.service}_{name}" if self.is_snake_case else name)
+        return to_camel(f"{self.operation.service}_{name}" if self.operation.service in _PREFIXED_SERVICES else name)
 
     @cached_property
     def in_path(self) -> dict[str, str]:
@@ -212,6 +214,12 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "admin.import_user_data": HttpMapping("POST", "/ai-admin/import"),
     "admin.delete_user_data": HttpMapping("POST", "/ai-admin/delete"),
     "admin.verify_receipt": HttpMapping("POST", "/ai-admin/verify-receipt", whole_body="receipt"),
+    # Agents of the app.
+    "agents.list": HttpMapping("GET", "/ai-agents"),
+    "agents.register": HttpMapping("POST", "/ai-agents", status=201, whole_body="definition"),
+    "agents.get": HttpMapping("GET", "/ai-agents/{name}"),
+    "agents.remove": HttpMapping("DELETE", "/ai-agents/{name}"),
+    "agents.invoke": HttpMapping("POST", "/ai-agents/{name}/invoke"),
     "jobs.enqueue": HttpMapping("POST", "/jobs", status=201),
     "jobs.list_jobs": HttpMapping("GET", "/jobs"),
     "jobs.get_job": HttpMapping("GET", "/jobs/{jobId}"),

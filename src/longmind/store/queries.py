@@ -32,6 +32,7 @@ SHARED = (
     "decisions",
     "blocks",
     "grants",
+    "agents",
     "keys_and_metrics",
     "spend",
     "summaries",

@@ -38,6 +38,7 @@ _REPEATABLE = frozenset(
         "conversations.refresh_rolling_summary",
         "blocks.update",
         "blocks.set_sleep_time",
+        "agents.register",
         "admin.delete_user_data",
     }
 )

@@ -67,6 +67,7 @@ _TAGS = {
     "working_context": "A prompt with memory, within a token budget.",
     "blocks": "Core and archival documents, replaced by compare-and-set.",
     "tools": "The memory tools of an agent.",
+    "agents": "Agents of the app, defined as JSON.",
     "jobs": "Background jobs.",
     "events": "The event log.",
     "admin": "Export and erasure.",
@@ -224,7 +225,7 @@ class _RouteDescription:
         if self.route.operation.path == "admin.export_user_archive":
             return {**response, "content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
         content: dict[str, Any] = {"application/json": {"schema": schemas.get_result(self)}}
-        if self.route.id == "runTurn":
+        if self.route.operation.path in ("conversations.run_turn", "agents.invoke"):
             text = "Events `text` with pieces of the answer, then one event: `result`, or `error` with a problem."
             content[EVENT_STREAM] = {"schema": {"type": "string", "description": text}}
         described: dict[str, Any] = {**response, "content": content}

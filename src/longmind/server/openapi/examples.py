@@ -211,6 +211,30 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "admin.import_user_data": {"body": {"source": {"format": "longmind-export"}, "userId": "ada"}},
     "admin.delete_user_data": {"body": {"userId": "ada", "confirm": True}},
     "admin.verify_receipt": {"body": {"id": "era_0190a1b2c3d4e5f60718293a4b5c6d7e"}},
+    # Agents
+    "agents.get": {"path": {"name": "supportAgent"}},
+    "agents.list": {"query": {"limit": 20}},
+    "agents.register": {
+        "body": {
+            "name": "supportAgent",
+            "model": "anthropic:claude-haiku-4-5",
+            "systemPrompt": "You help customers.",
+            "memory": {"memorySpaceId": "$userMemorySpaceId"},
+            "tools": [
+                "lookup_refund",
+                {"type": "RECALL_BY_TOPIC", "name": "recallMemory", "memorySpaceId": "$userMemorySpaceId"},
+            ],
+        }
+    },
+    "agents.remove": {"path": {"name": "supportAgent"}},
+    "agents.invoke": {
+        "path": {"name": "supportAgent"},
+        "body": {
+            "arguments": {"userMemorySpaceId": _SPACE["memorySpaceId"], "userMessage": "Where is my refund?"},
+            **_CONVERSATION,
+            "idempotencyKey": "turn-1",
+        },
+    },
     # Jobs
     "jobs.get_job": {"path": _JOB},
     "jobs.list_jobs": {"query": {"status": "dead", "limit": 20}},

@@ -87,12 +87,14 @@ COPIED_TABLES: tuple[UserTable, ...] = (
     UserTable("erasures", ()),
     UserTable("passage_revisions", ()),
     UserTable("binding_revisions", (), "app_key = :app_key"),
+    UserTable("agents", ("name",), "app_key = :app_key"),
 )
 
 KEPT_TABLES = {
     "access_keys": "API keys of the server; those of an erased user are revoked and keep none of the user's data",
     "erasures": "number of erasures by hash of the scope: it keeps late jobs from writing erased data again",
     "passage_revisions": "number of changes by hash of the scope: it tells caches that the data is gone",
+    "agents": "agents of an app, which its administrators define and all of its users invoke",
     "binding_revisions": "number of changes to the bindings of an app",
     "model_spend": "model costs of an app, summed over its users",
     "longmind_schema": "version of the tables",
