@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -36,6 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A test may have no model; it must not fetch one, and neither may the programs that it starts.
+    os.environ["LONGMIND_OFFLINE"] = "1"
     if config.getoption("--quick"):
         config.pluginmanager.register(QuickSelection())
         settings.load_profile("quick")

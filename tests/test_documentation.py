@@ -112,7 +112,8 @@ def test_an_example_runs(script: Path, elsewhere: Path) -> None:
     done = run(script)
 
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    # In an empty home there is no model, and the log says so.
+    assert re.fullmatch("(recall goes by words alone, not by meaning: .*\n)?", done.stderr)
     assert done.stdout
 
 

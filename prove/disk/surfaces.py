@@ -125,6 +125,7 @@ def _serving(url: str, **environment: str) -> Iterator[int]:
     port = free_port()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("LONGMIND_")},
+        "LONGMIND_OFFLINE": "1",
         **environment,
     }
     command = [sys.executable, "-m", "longmind.cli", "serve", "--url", url, "--port", str(port), "--workers", "0"]

@@ -91,7 +91,7 @@ def _run_command(typed: CommandLine, home: str, folder: str) -> None:
     os.chdir(home)
     for name in [name for name in os.environ if name.startswith("LONGMIND_")]:
         del os.environ[name]
-    os.environ.update({"HOME": home, **typed.environment})
+    os.environ.update({"HOME": home, "LONGMIND_OFFLINE": "1", **typed.environment})
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     sys.argv = [typed.program, *typed.arguments]

@@ -37,9 +37,10 @@ from longmind.jobs.worker import Worker
 from longmind.memory import Memory
 from longmind.models.job import WorkReport
 from longmind.providers.background_loop import BackgroundLoop
-from longmind.providers.embedder import Embedder
+from longmind.providers.embedder import CheckedEmbedder, Embedder
+from longmind.providers.embedder_choice import EmbedderChoice
+from longmind.providers.model_files import choose_file_source
 from longmind.providers.model_pool import ModelPool
-from longmind.providers.provider_registry import choose_embedder
 from longmind.providers.reranker import CAREFUL_RERANKER, Reranker, choose_reranker
 from longmind.recall.embedding_jobs import passages_kind
 from longmind.recall.index.cache import IndexCache
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from longmind.blocks.line_search import LineRetriever
     from longmind.events.search_index import EventRetriever
     from longmind.extraction.pipeline import Pipeline
+    from longmind.providers.local.text_encoder import TextEncoder
     from longmind.recall.passage_indexes import PassageIndexes
     from longmind.recall.retriever import AtomRetriever
 
@@ -99,8 +101,9 @@ class EngineParts:
         self.bell = Bell()
         self.loop = BackgroundLoop()
         self.models = ModelPool(self.loop, settings)
-        self.embedding = choose_embedder(embedder, Path(settings.models_folder), self.loop)
-        self.reranking = choose_reranker(reranker, Path(settings.models_folder))
+        models, find_files = Path(settings.models_folder), choose_file_source(offline=settings.offline)
+        self.embedder_choice = EmbedderChoice(embedder, models, self.loop, find_files)
+        self.reranking = choose_reranker(reranker, models, find_files)
         # After the providers: if one of them cannot be chosen, there is no database to close yet.
         self.database = database = open_database(settings, self.changes)
         # Machines that share a database must agree on the time even if the clock of one of them is wrong.
@@ -113,7 +116,8 @@ class EngineParts:
         self._line_retriever: LineRetriever | None = None
         self._event_retriever: EventRetriever | None = None
         self._passages: PassageIndexes | None = None
-        self.passages_kind = None if self.embedding is None else passages_kind(self.embedding.model)
+        model = self.embedder_choice.model
+        self.passages_kind = None if model is None else passages_kind(model)
         """The kind of the job that each append asks for; None without an embedder."""
         self._retriever_lock = threading.Lock()
         try:
@@ -125,7 +129,7 @@ class EngineParts:
                 self.loop,
                 database,
                 self.clock,
-                None if self.embedding is None else self.embedding.encoder,
+                self._find_encoder,
             )
             summariser_of = choose_summariser(summariser, settings, self.loop)
         except BaseException:
@@ -154,6 +158,15 @@ class EngineParts:
         self.bell.ring()
 
     @property
+    def embedding(self) -> CheckedEmbedder | None:
+        """The embedder; the default one is fetched at the first use, and None if it cannot be had."""
+        return self.embedder_choice.decide()
+
+    def _find_encoder(self) -> TextEncoder | None:
+        """Return the encoder of the local embedder, for the local reader; None if there is none."""
+        return None if self.embedding is None else self.embedding.encoder
+
+    @property
     def retriever(self) -> AtomRetriever:
         """The retriever of atoms. There is only one, because it caches the index of every space."""
         if self._retriever is None:
@@ -170,6 +183,7 @@ class EngineParts:
                         reranking=self.reranking,
                         careful_reranking=choose_reranker(CAREFUL_RERANKER, Path(self.settings.models_folder)),
                         passages=self.passages,
+                        notice=self.embedder_choice.notice,
                     )
         return self._retriever
 

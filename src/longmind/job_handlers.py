@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import NotFound, SummariserFailed
 from longmind.events.distill_job import DISTILL, prepare_distillation
 from longmind.jobs import Effect, JobRun
-from longmind.providers.embedder import CheckedEmbedder
 from longmind.recall.embedding_jobs import embed_kind, fill_vectors, passages_kind, reindex_kind
 from longmind.recall.embedding_requests import defer_to_other_engine
 from longmind.store.tables.jobs import JobPostponement
@@ -36,11 +34,13 @@ class JobHandlers:
 
     def register(self) -> None:
         """Register a handler for each kind of job that this engine can do; jobs of other kinds wait for another one."""
-        handlers, embedding = self._parts.handlers, self._parts.embedding
-        if embedding is not None:
-            handlers.register(reindex_kind(embedding.model), partial(self._embed_space, embedding))
-            handlers.register(embed_kind(embedding.model), partial(self._embed_events, embedding))
-        handlers.register(passages_kind(None if embedding is None else embedding.model), self._embed_passages)
+        handlers, model = self._parts.handlers, self._parts.embedder_choice.model
+        if model is not None:
+            handlers.register(reindex_kind(model), self._embed_space)
+            handlers.register(embed_kind(model), self._embed_events)
+            handlers.register(passages_kind(model), self._embed_passages)
+        # Also with an embedder, since the default one may turn out not to be had.
+        handlers.register(passages_kind(None), self._embed_passages)
         # An engine without an extractor leaves these jobs to another one.
         if self._parts.extractor_of is not None:
             handlers.register(EXTRACT, self._extract)
@@ -51,16 +51,18 @@ class JobHandlers:
         for kind in DISTILL:
             handlers.register(kind, self._distill)
 
-    def _embed_space(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | JobPostponement:
-        parts = self._parts
-        postponement = defer_to_other_engine(run.job, embedding.stamp, parts.clock())
-        if postponement is not None:
-            return postponement
+    def _embed_space(self, run: JobRun) -> dict[str, int] | JobPostponement:
+        parts, embedding = self._parts, self._parts.embedding
+        postponement = defer_to_other_engine(run.job, None if embedding is None else embedding.stamp, parts.clock())
+        if embedding is None or postponement is not None:
+            return postponement or {"vectors": 0}
         space_id = run.job.payload["spaceId"]
         return {"vectors": fill_vectors(parts.database, run.scope, space_id, embedding, parts.clock())}
 
-    def _embed_events(self, embedding: CheckedEmbedder, run: JobRun) -> dict[str, int] | JobPostponement:
-        postponement = defer_to_other_engine(run.job, embedding.stamp, self._parts.clock())
+    def _embed_events(self, run: JobRun) -> dict[str, int] | JobPostponement:
+        embedding = self._parts.embedding
+        stamp = None if embedding is None else embedding.stamp
+        postponement = defer_to_other_engine(run.job, stamp, self._parts.clock())
         if postponement is not None:
             return postponement
         return {"vectors": self._parts.event_retriever.embed(run.scope, run.job.payload["timelineId"])}

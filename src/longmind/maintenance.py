@@ -134,6 +134,7 @@ class Maintenance:
             cached_spaces=indexes.spaces,
             cached_bytes=indexes.nbytes,
             cache_limit_bytes=int(self._parts.settings.cache_megabytes * 1024 * 1024),
+            embedder=self._parts.embedder_choice.describe(),
         )
 
     def check_database(self) -> None:

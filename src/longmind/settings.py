@@ -70,7 +70,7 @@ class Settings:
     pool_size: int = 16
     """PostgreSQL connections that one engine may hold: 1 to 1,000."""
     embedder: str = "auto"
-    """The embedder of recall: `vendor:model`, `auto` for the local one if it is installed, or `none`."""
+    """The embedder of recall: `vendor:model`, `auto` for the local one, which is fetched at first need, or `none`."""
     reranker: str = "none"
     """The model that rereads the best hits: `local:minilm-l12`, or `none`. It takes a third of a second or more."""
     extractor: str = "local"
@@ -95,6 +95,8 @@ class Settings:
     """The cap in tokens, in and out together, for models of unknown price; 0 is no cap."""
     models_folder: str = ""
     """The folder of local model files; empty means `.longmind/models` in the home folder."""
+    offline: bool = False
+    """True forbids to fetch the files of local models; without them recall goes by words alone."""
     cache_megabytes: float = 256.0
     """Memory for the most recently used spaces and timelines: more than 0, at most 1,000,000."""
     job_lease_seconds: float = 30.0
@@ -189,6 +191,8 @@ class Settings:
                 fits = type(value) in (int, float) and 0 <= value <= _MOST_SPENT
             elif each.name == "distill_min_signal":
                 fits = type(value) in (int, float) and 0 <= value <= 1
+            elif each.name == "offline" and type(value) is not bool:
+                raise InvalidInput(f"offline is {value!r}.", hint="Set it to True or False.")
             else:
                 continue
             if not fits:
@@ -231,9 +235,9 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
     for name, kind in kinds.items():
         variable = f"LONGMIND_{name.upper()}"
         if given.get(name) is not None:
-            values[name] = _number(name, name, given[name], kind)
+            values[name] = _parse_value(name, name, given[name], kind)
         elif environment.get(variable):
-            values[name] = _number(variable, name, environment[variable], kind)
+            values[name] = _parse_value(variable, name, environment[variable], kind)
     if isinstance(folder := values.get("events_jsonl_dir"), str) and folder:
         # Made absolute now: the working folder may change before it is used again.
         values["events_jsonl_dir"] = str(Path(folder).expanduser().absolute())
@@ -242,8 +246,10 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
     return Settings(**{**values, **{name: value for name, value in home.items() if not getattr(settings, name)}})  # type: ignore[arg-type]
 
 
-def _number(given_as: str, name: str, value: object, kind: object) -> object:
-    """Return a value as the number that its setting takes; texts are parsed, as the environment has only texts."""
+def _parse_value(given_as: str, name: str, value: object, kind: object) -> object:
+    """Return a value as its setting takes it; numbers and switches are parsed, as the environment has only texts."""
+    if kind is bool:
+        return _parse_switch(given_as, value)
     if kind not in (int, float):
         return value
     try:
@@ -254,6 +260,18 @@ def _number(given_as: str, name: str, value: object, kind: object) -> object:
     except (TypeError, ValueError, OverflowError):
         raise _make_bounds_error(given_as, name, value) from None
     return number
+
+
+def _parse_switch(given_as: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    found = _SWITCH.get(value.strip().lower()) if isinstance(value, str) else None
+    if found is None:
+        raise InvalidInput(f"{given_as} is {value!r}.", hint="Set it to true or false; in the environment, to 1 or 0.")
+    return found
+
+
+_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 def _make_bounds_error(given_as: str, name: str, value: object) -> InvalidInput:

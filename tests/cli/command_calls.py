@@ -49,7 +49,7 @@ def typist(capsys: pytest.CaptureFixture[str], home: Path) -> Typed:
         with pytest.MonkeyPatch.context() as patch:
             for name in [name for name in os.environ if name.startswith("LONGMIND_")]:
                 patch.delenv(name)
-            for name, value in {"HOME": str(home), **environment}.items():
+            for name, value in {"HOME": str(home), "LONGMIND_OFFLINE": "1", **environment}.items():
                 patch.setenv(name, value)
             patch.chdir(home)
             return _ended(capsys, {"ipc": ipc.main, "longmind": main}[program], arguments)

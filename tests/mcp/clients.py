@@ -16,7 +16,7 @@ def program(url: str, *options: str) -> StdioServerParameters:
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", "longmind.cli", "mcp", *options],
-        env={"LONGMIND_URL": url, "PYTHONPATH": ":".join(sys.path)},
+        env={"LONGMIND_URL": url, "LONGMIND_OFFLINE": "1", "PYTHONPATH": ":".join(sys.path)},
     )
 
 

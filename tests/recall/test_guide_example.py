@@ -10,7 +10,8 @@ import pytest
 import longmind
 from longmind.memory import Memory
 from longmind.models.recall import Hit
-from longmind.providers.model_files import MODELS, pull
+from longmind.providers.model_download import pull
+from longmind.providers.model_files import MODELS
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 from tests.recall.facts import fact, memory_of, texts_of

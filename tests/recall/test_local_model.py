@@ -16,9 +16,11 @@ import pytest
 
 import longmind
 from longmind.providers.embedder import Vectors
+from longmind.providers.embedder_choice import EmbedderChoice
 from longmind.providers.local.embedder import LocalEmbedder
 from longmind.providers.local.query_encoder import QueryEncoder
-from longmind.providers.model_files import MODELS, ModelFile, pull, read_query_graph
+from longmind.providers.model_download import pull
+from longmind.providers.model_files import MODELS, ModelFile, ModelWeights, read_query_graph, validate_files
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 from tests.recall.facts import fact, memory_of, texts_of
@@ -169,12 +171,85 @@ def test_the_weights_are_loaded_when_they_are_first_needed(sqlite_url: str, tmp_
         assert list(memory.list_atoms(space_id)) == []
 
 
-def test_by_default_recall_goes_by_words_where_there_is_no_model(sqlite_url: str, tmp_path: Path) -> None:
-    with longmind.open(sqlite_url, embedder="auto", models_folder=str(tmp_path / "empty")) as engine:
+def test_by_default_recall_goes_by_words_where_there_is_no_model_and_says_so(
+    database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "empty"
+    with longmind.open(database_url, models_folder=str(folder)) as engine:
+        assert engine.measures().embedder.state == "undecided"
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
         memory.add_atoms(space_id, [fact("Ada drinks tea"), fact("The weather is fine")])
-        assert texts_of(memory.recall_by_topic(space_id, "tea")) == ["Ada drinks tea"]
+        found = memory.recall_by_topic(space_id, "tea")
+        assert texts_of(found) == ["Ada drinks tea"]
+        assert found.notice is not None
+        assert found.notice.startswith(
+            f"Found by words alone, not by meaning: The model 'arctic-s' is not in {folder}."
+        )
+        assert "longmind models pull arctic-s" in found.notice
+        state = engine.measures().embedder
+        assert (state.state, state.model) == ("unavailable", MODEL.stamp)
+        assert str(folder) in state.reason
+    with longmind.open(database_url, models_folder=str(folder)) as engine:
+        assert memory_of(engine).recall_by_topic(space_id, "tea").notice is not None
+    # Two engines, one warning.
+    assert [each.getMessage() for each in caplog.records if str(folder) in each.getMessage()] == [
+        f"recall goes by words alone, not by meaning: {state.reason}"
+    ]
+    with longmind.open(database_url, embedder=None) as engine:
+        # Words alone are what was asked for.
+        assert memory_of(engine).recall_by_topic(space_id, "tea").notice is None
+        assert engine.measures().embedder.state == "none"
+
+
+def test_what_was_written_without_the_model_is_found_by_meaning_once_it_is_there(
+    database_url: str, models_folder: Path, tmp_path: Path
+) -> None:
+    with longmind.open(database_url, models_folder=str(tmp_path / "empty")) as engine:
+        memory = memory_of(engine)
+        space_id = memory.create_memory_space().id
+        memory.add_atoms(space_id, [fact("User is vegetarian"), fact("The printer is out of paper")])
+        engine.work()
+        assert texts_of(memory.recall_by_topic(space_id, "what does she not eat")) == []
+    with longmind.open(database_url, models_folder=str(models_folder)) as engine:
+        memory = memory_of(engine)
+        memory.recall_by_topic(space_id, "what does she not eat")
+        engine.work()
+        found = memory.recall_by_topic(space_id, "what does she not eat")
+        assert texts_of(found)[:1] == ["User is vegetarian"]
+        assert found.notice is None
+        assert engine.measures().embedder.state == "ready"
+
+
+def test_messages_said_without_the_model_are_found_by_words_and_read_by_rules(
+    database_url: str, tmp_path: Path
+) -> None:
+    with longmind.open(database_url, models_folder=str(tmp_path / "empty")) as engine:
+        ada = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        space = ada.memory.open_default_space()
+        talk = ada.conversations.create_conversation("chat")
+        ada.conversations.append_user_message(talk.id, "I live in Graz, and the blue folder has the contract.")
+        found = ada.memory.recall_by_topic(space.id, "Where is the contract?")
+        assert ["contract" in passage.text for passage in found.passages] == [True]
+        ada.conversations.close_conversation(talk.id)
+        report = engine.work()
+        assert (report.dead, report.failed) == (0, 0)
+        assert any("lives in Graz" in atom.text for atom in ada.memory.list_atoms(space.id))
+
+
+def test_the_default_model_is_asked_for_once_and_when_a_vector_is_first_needed(
+    models_folder: Path, tmp_path: Path
+) -> None:
+    asked = []
+
+    def find_files(model: ModelWeights, folder: Path) -> dict[str, Path]:
+        asked.append(model.name)
+        return validate_files(model, models_folder)
+
+    choice = EmbedderChoice("auto", tmp_path / "empty", None, find_files)
+    assert (choice.describe().state, asked) == ("undecided", [])
+    assert choice.decide() is choice.decide() is not None
+    assert (choice.describe().state, asked) == ("ready", ["arctic-s"])
 
 
 @pytest.mark.parametrize("file", MODEL.files, ids=lambda file: file.name)
@@ -186,10 +261,8 @@ def test_a_damaged_file_is_not_used(sqlite_url: str, models_folder: Path, tmp_pa
     with longmind.open(sqlite_url, embedder="local:arctic-s", models_folder=str(damaged)) as engine:
         memory = memory_of(engine)
         space_id = memory.create_memory_space().id
-        with pytest.raises(longmind.ModelMissing, match="checksum"):
+        with pytest.raises(longmind.ModelMissing, match=r"checksum.*offline"):
             memory.add_atom(space_id, fact("tea"))
         assert list(memory.list_atoms(space_id)) == []
     with pytest.raises(longmind.ModelMissing, match="checksum"):
         LocalEmbedder(MODEL, damaged).embed_query("tea")
-    with pytest.raises(longmind.ModelMissing, match="checksum"):
-        pull(MODEL, damaged)

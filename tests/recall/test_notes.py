@@ -17,7 +17,8 @@ from mcp import Client as McpClient
 import longmind
 from benchmarks.evaluation.note_sets import NOTES, NoteSpace, read_note_spaces
 from longmind.mcp.server import make_server
-from longmind.providers.model_files import MODELS, pull
+from longmind.providers.model_download import pull
+from longmind.providers.model_files import MODELS
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 from tests.cli.command_calls import caller

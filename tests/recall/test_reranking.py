@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import longmind
-from longmind.providers.model_files import RERANKERS, pull
+from longmind.providers.model_download import pull
+from longmind.providers.model_files import RERANKERS
 from longmind.recall.retriever import RERANKED
 from longmind.settings import load_settings
 from tests.embedder import WordsEmbedder

@@ -35,6 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder, and a home folder beside it, with nothing set in the environment."""
     for variable in [name for name in os.environ if name.startswith("LONGMIND_")]:
         monkeypatch.delenv(variable)
+    monkeypatch.setenv("LONGMIND_OFFLINE", "1")
     (tmp_path / "home").mkdir()
     (tmp_path / "here").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

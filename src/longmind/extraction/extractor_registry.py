@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from longmind.clock import Clock
 from longmind.errors import InvalidInput
@@ -27,6 +27,7 @@ _MODEL = "model:"
 
 ExtractorOf = Callable[[Scope], Extractor]
 """A function that returns the extractor for a user's conversations."""
+EncoderSource: TypeAlias = "Callable[[], TextEncoder | None]"
 
 
 def choose_extractor(
@@ -35,23 +36,24 @@ def choose_extractor(
     loop: BackgroundLoop,
     database: Database,
     clock: Clock,
-    encoder: TextEncoder | None = None,
+    find_encoder: EncoderSource = lambda: None,
 ) -> ExtractorOf | None:
     """Return a function from a scope to its extractor, or None for no extraction.
 
     chosen: `local`, `rules`, `none`, `model:<vendor:model>`, or an extractor. A model is set up at once, so that a
         wrong name or key is reported when the engine is opened; the local reader and the rules are loaded on first use.
-    encoder: the encoder of the local embedder, for the local reader; None if there is none.
+    find_encoder: returns the encoder of the local embedder, for the local reader, or None if there is none; it is
+        called when the first conversation is read.
 
     The spend cap applies to models by name and to `ModelExtractor`. Raises `InvalidInput` for an unknown name, for an
     object that is no extractor, and for a cap in dollars on a model whose price is not known.
     """
     if chosen is None or chosen == "none":
         return None
-    if chosen == RULES or (chosen == LOCAL and encoder is None):
+    if chosen == RULES:
         return lambda scope: _load_rules()
     if chosen == LOCAL:
-        return _LocalReaders(encoder)
+        return _LocalReaders(find_encoder)
     # Imported on use: a program that calls no model should not load them.
     from longmind.extraction.model.extractor import ModelExtractor
     from longmind.extraction.model.spend_cap import CappedExtractor, TenantBudget
@@ -95,19 +97,25 @@ def _has_cap(extractor: ModelExtractor, settings: Settings) -> bool:
 
 
 class _LocalReaders:
-    """The local reader of an engine, loaded on first use and shared by all users."""
+    """The local reader of an engine, loaded on first use and shared by all users; the rules where it has no encoder."""
 
-    def __init__(self, encoder: TextEncoder | None) -> None:
-        self._encoder = encoder
+    def __init__(self, find_encoder: EncoderSource) -> None:
+        self._find_encoder = find_encoder
         self._reader: Extractor | None = None
 
     def __call__(self, scope: Scope) -> Extractor:
         if self._reader is None:
-            # Imported on use, since it loads numpy. Two made by a race are alike.
-            from longmind.extraction.reader.local_reader import LocalReader
-
-            self._reader = LocalReader(self._encoder, _load_rules())
+            self._reader = self._make_reader()
         return self._reader
+
+    def _make_reader(self) -> Extractor:
+        encoder = self._find_encoder()
+        if encoder is None:
+            return _load_rules()
+        # Imported on use, since it loads numpy. Two made by a race are alike.
+        from longmind.extraction.reader.local_reader import LocalReader
+
+        return LocalReader(encoder, _load_rules())
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from longmind.extraction.slot_types import ABOUT
-from longmind.language.words import terms_of
 from longmind.memory.service_base import MemoryBase
 from longmind.models.atom import Atom
 from longmind.models.entity import fold_name
@@ -65,5 +64,8 @@ def _read(run: Transaction, space_id: str, words: frozenset[object], subject: st
 
 def _list_words(attribute: str) -> frozenset[object]:
     """Return the words of an attribute in the form in which they are compared."""
+    # Imported on use, since the stemmer should not be loaded with the package.
+    from longmind.language.words import terms_of
+
     plain = fold_name(attribute).removeprefix(ABOUT).replace("_", " ").replace("avourite", "avorite")
     return frozenset(terms_of(plain.replace("colour", "color"))) or frozenset(plain.split())

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from longmind.models.value import Value
+
+EmbedderStateName = Literal["ready", "undecided", "unavailable", "none"]
 
 
 class QueueLength(Value):
@@ -45,6 +49,16 @@ class PassageLag(Value):
     """Seconds that the message waits which waits longest now; 0 if none does."""
 
 
+class EmbedderState(Value):
+    """The embedder of an engine, and whether it can be had."""
+
+    state: EmbedderStateName
+    """`undecided` until a vector is first needed, `unavailable` if recall goes by words alone for the reason given."""
+    model: str | None
+    """The name of its vectors; None if the engine was opened without an embedder."""
+    reason: str = ""
+
+
 class Measures(Value):
     """Measures of an engine and its database at one moment."""
 
@@ -55,3 +69,4 @@ class Measures(Value):
     """Indexes in the cache of this process: of memory spaces, of timelines and of all messages of a user."""
     cached_bytes: int
     cache_limit_bytes: int
+    embedder: EmbedderState

@@ -91,6 +91,8 @@ class Recall(Value):
     hits: list[Hit]
     passages: list[Passage] = Field(default_factory=list)
     """Quotes from conversations, best first, without those whose words are among the hits."""
+    notice: str | None = None
+    """Set if meaning could not be searched, so that words alone decided: a sentence with the reason and the remedy."""
 
 
 class WhyNot(Value):

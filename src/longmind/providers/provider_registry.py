@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import logging
-from importlib.util import find_spec
 from inspect import getattr_static
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longmind.errors import InvalidInput
 from longmind.providers.embedder import CheckedEmbedder, Embedder, parse_name
+from longmind.providers.model_files import FileSource, get_model, validate_files
 from longmind.settings import Settings
 
 if TYPE_CHECKING:
     from longmind.providers.background_loop import BackgroundLoop
     from longmind.providers.language_model import LanguageModel
 
-_log = logging.getLogger("longmind.embedder")
-
 AUTO = "auto"
 DEFAULT_MODEL = "arctic-s"
 
 
 def choose_embedder(
-    chosen: str | Embedder | None, models_folder: Path, loop: BackgroundLoop | None = None
+    chosen: str | Embedder | None,
+    models_folder: Path,
+    loop: BackgroundLoop | None = None,
+    find_files: FileSource = validate_files,
 ) -> CheckedEmbedder | None:
     """Return the embedder of a name, or the given object wrapped, or None for `none`.
 
-    `auto` is the local default model if it is installed; otherwise recall goes by words alone, and the log says so.
+    `auto` is the local default model.
+
+    find_files: returns the files of a local model when it is first used.
+
     Raises InvalidInput for an unknown name or an object of the wrong kind.
     """
     if chosen is None or chosen == "none":
@@ -39,15 +42,12 @@ def choose_embedder(
                 hint="Give it model, dimension, embed_texts(texts) and embed_query(query).",
             )
         return CheckedEmbedder(chosen)
-    if chosen == AUTO:
-        return _make_default_embedder(models_folder)
-    vendor, model = parse_name(chosen)
+    vendor, model = parse_name(f"local:{DEFAULT_MODEL}" if chosen == AUTO else chosen)
     # Packages that only some embedders need are loaded for those alone.
     if vendor == "local":
         from longmind.providers.local.embedder import LocalEmbedder
-        from longmind.providers.model_files import get_model
 
-        return CheckedEmbedder(LocalEmbedder(get_model(model), models_folder))
+        return CheckedEmbedder(LocalEmbedder(get_model(model), models_folder, find_files=find_files))
     from longmind.providers.pydantic_ai.embedder import RemoteEmbedder
 
     return CheckedEmbedder(RemoteEmbedder(chosen, loop=loop))
@@ -81,16 +81,3 @@ def choose_model(chosen: str | LanguageModel | Any, loop: BackgroundLoop, settin
     return VendorModel(
         chosen, timeout_seconds=settings.model_timeout_seconds, attempts=settings.model_attempts, loop=loop
     )
-
-
-def _make_default_embedder(models_folder: Path) -> CheckedEmbedder | None:
-    """Return the local default model if its packages and weights are installed; log a hint otherwise."""
-    from longmind.providers.local.embedder import LocalEmbedder
-    from longmind.providers.model_files import MODELS, is_present
-
-    model = MODELS[DEFAULT_MODEL]
-    installed = find_spec("onnxruntime") is not None
-    if installed and is_present(model, models_folder):
-        return CheckedEmbedder(LocalEmbedder(model, models_folder))
-    _log.info("recall uses words alone; to search by meaning, run: longmind models pull")
-    return None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from longmind.errors import InvalidInput, LongmindError, RerankerFailed
+from longmind.providers.model_files import FileSource, validate_files
 
 
 class Reranker(Protocol):
@@ -49,8 +50,12 @@ class CheckedReranker:
         return [max(-_LARGEST_SCORE, min(value, _LARGEST_SCORE)) for value in found]
 
 
-def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> CheckedReranker | None:
+def choose_reranker(
+    chosen: str | Reranker | None, models_folder: Path, find_files: FileSource = validate_files
+) -> CheckedReranker | None:
     """Return the reranker of a name, or the given object wrapped, or None for `none`.
+
+    find_files: returns the files of a local one when it is first used.
 
     Raises InvalidInput for an unknown name or an object of the wrong kind.
     """
@@ -70,4 +75,4 @@ def choose_reranker(chosen: str | Reranker | None, models_folder: Path) -> Check
     if name not in RERANKERS:
         known = ", ".join(f"local:{each}" for each in sorted(RERANKERS))
         raise InvalidInput(f"Unknown reranker {chosen!r}.", hint=f"Use 'none' or one of {known}.")
-    return CheckedReranker(LocalReranker(RERANKERS[name], models_folder))
+    return CheckedReranker(LocalReranker(RERANKERS[name], models_folder, find_files=find_files))

@@ -64,8 +64,11 @@ class _EarlierRequest(NamedTuple):
     until: Micros
 
 
-def defer_to_other_engine(job: Job, stamp: str, now: Micros) -> JobPostponement | dict[str, int] | None:
-    """Return how to postpone or end a job for vectors of another size; None if this engine can do it."""
+def defer_to_other_engine(job: Job, stamp: str | None, now: Micros) -> JobPostponement | dict[str, int] | None:
+    """Return how to postpone or end a job for vectors of another size; None if this engine can do it.
+
+    stamp: that of this engine's vectors; None if it can make none.
+    """
     if job.payload.get("stamp", stamp) == stamp:
         return None
     given_up = now - job.payload.get("wishedAt", 0) > _GIVEN_UP

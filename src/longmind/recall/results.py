@@ -92,7 +92,12 @@ def to_hits(selection: Selection) -> list[Hit]:
 
 
 def to_recall(
-    selection: Selection, hits: list[Hit], mode: RecallMode, began: float, passages: list[Passage] | None = None
+    selection: Selection,
+    hits: list[Hit],
+    mode: RecallMode,
+    began: float,
+    passages: list[Passage] | None = None,
+    notice: str | None = None,
 ) -> Recall:
     """Return the answer to a request that began at a time of `perf_counter`."""
     passages = passages or []
@@ -105,6 +110,7 @@ def to_recall(
             "found": is_anything_known(hits, passages),
             "hits": hits,
             "passages": passages,
+            "notice": notice,
         }
     )
 

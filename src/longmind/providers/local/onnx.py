@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from longmind.errors import ExtensionMissing
 from longmind.providers.local.word_pieces import WordPieces
-from longmind.providers.model_files import ModelWeights, validate_files
+from longmind.providers.model_files import FileSource, ModelWeights, validate_files
 from longmind.runtime.fork_safety import survive_forks
 
 if TYPE_CHECKING:
@@ -24,12 +24,16 @@ class OnnxModel:
     """A tokenizer and a session of onnxruntime, loaded at the first use.
 
     longest: tokens of a text that are read; the rest is ignored.
+    find_files: returns the files; by default one that is missing or damaged is an error, and not fetched.
     """
 
-    def __init__(self, weights: ModelWeights, folder: Path, *, longest: int) -> None:
+    def __init__(
+        self, weights: ModelWeights, folder: Path, *, longest: int, find_files: FileSource = validate_files
+    ) -> None:
         self._weights = weights
         self._folder = folder
         self._longest = longest
+        self._find_files = find_files
         self._loading = threading.Lock()
         self._loaded: tuple[WordPieces, Any] | None = None
         survive_forks(self)
@@ -44,12 +48,12 @@ class OnnxModel:
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
-                    self._loaded = self._open(validate_files(self._weights, self._folder))
+                    self._loaded = self._open(self._find_files(self._weights, self._folder))
         return self._loaded
 
     def _open(self, files: dict[str, Path]) -> tuple[WordPieces, Any]:
         """Load the tokenizer and the session from verified files."""
-        runtime = _import_runtime()
+        runtime = import_runtime()
         tokenizer = WordPieces(files["vocab.txt"], longest=self._longest)
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1
@@ -61,7 +65,7 @@ class OnnxModel:
         return runtime.InferenceSession(str(weights), options)
 
 
-def _import_runtime() -> Any:
+def import_runtime() -> Any:
     """Return the module onnxruntime; raise ExtensionMissing if it is not installed or cannot be loaded."""
     try:
         import onnxruntime  # type: ignore[import-untyped]  # it has no types

@@ -12,14 +12,16 @@ from typing import Any
 
 from longmind.providers.embedder import Vectors
 from longmind.providers.local.onnx import OnnxModel
-from longmind.providers.model_files import LocalModel, read_query_graph
+from longmind.providers.model_files import FileSource, LocalModel, read_query_graph, validate_files
 
 
 class QueryEncoder(OnnxModel):
     """Computes the vectors of questions, one at a time. Threads may share it."""
 
-    def __init__(self, model: LocalModel, folder: Path, *, longest: int) -> None:
-        super().__init__(model, folder, longest=longest)
+    def __init__(
+        self, model: LocalModel, folder: Path, *, longest: int, find_files: FileSource = validate_files
+    ) -> None:
+        super().__init__(model, folder, longest=longest, find_files=find_files)
         self._model = model
 
     def encode(self, query: str) -> Vectors:

@@ -10,7 +10,7 @@ import numpy as np
 
 from longmind.providers.local.onnx import OnnxModel, pad_batch
 from longmind.providers.local.word_pieces import Tokens
-from longmind.providers.model_files import ModelWeights
+from longmind.providers.model_files import FileSource, ModelWeights, validate_files
 
 _LONGEST = 256
 _AT_ONCE = 10
@@ -19,8 +19,8 @@ _AT_ONCE = 10
 class LocalReranker(OnnxModel):
     """A reranker that loads its weights at the first use. Threads may share it."""
 
-    def __init__(self, weights: ModelWeights, folder: Path) -> None:
-        super().__init__(weights, folder, longest=_LONGEST)
+    def __init__(self, weights: ModelWeights, folder: Path, *, find_files: FileSource = validate_files) -> None:
+        super().__init__(weights, folder, longest=_LONGEST, find_files=find_files)
         self.model = weights.stamp
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

@@ -14,7 +14,7 @@ from typing import Any
 from longmind.providers.embedder import Vectors
 from longmind.providers.local.onnx import OnnxModel
 from longmind.providers.local.recent_results import RecentResults
-from longmind.providers.model_files import LocalModel
+from longmind.providers.model_files import FileSource, LocalModel, validate_files
 
 LONGEST = 256
 """Tokens of a text that are read; the rest is ignored."""
@@ -42,8 +42,8 @@ class TextEncoder(OnnxModel):
     results are kept for a while.
     """
 
-    def __init__(self, model: LocalModel, folder: Path) -> None:
-        super().__init__(model, folder, longest=LONGEST)
+    def __init__(self, model: LocalModel, folder: Path, *, find_files: FileSource = validate_files) -> None:
+        super().__init__(model, folder, longest=LONGEST, find_files=find_files)
         self._model = model
         self._recent: RecentResults[EncodedText] = RecentResults(seconds=_RECENT_SECONDS, most=_RECENT_TEXTS)
         self.passes = 0
