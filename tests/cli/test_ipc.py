@@ -252,13 +252,13 @@ def test_the_guidance_for_agents_is_printed(shell: Typed) -> None:
 @pytest.mark.conforms("B1.8", "B4.2")
 def test_without_a_session_the_process_that_calls_is_one(home: Path) -> None:
     """Calls of one shell are counted together, and those of another shell apart from them."""
-    store = """ipc tool.invoke.memory_store '{"type": "fact", "content": "A fact."}'"""
+    stores = [f"""ipc tool.invoke.memory_store '{{"type": "fact", "content": "Fact {n}."}}'""" for n in range(4)]
     limited = {"LONGMIND_EMBEDDER": "none", "LONGMIND_SESSION_STORES": "2"}
-    done = in_a_process(f"{store}; {store}; {store}", home, **limited)
+    done = in_a_process("; ".join(stores[:3]), home, **limited)
     sessions = {json.loads(line)["session_id"] for line in done.out.splitlines()}
     assert (len(sessions), len(done.out.splitlines())) == (1, 2)
     assert json.loads(done.err)["code"] == "RATE_LIMITED"
-    another = in_a_process(f"{store}; true", home, **limited)
+    another = in_a_process(f"{stores[3]}; true", home, **limited)
     assert json.loads(another.out)["session_id"] not in sessions
 
 

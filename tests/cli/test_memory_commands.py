@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -239,3 +240,52 @@ def test_a_database_that_is_not_there_yet_is_not_made_by_looking(call: Call, sql
     assert call("migrate", "status").code == 0
     with longmind.open(sqlite_url) as engine:
         assert engine.last_cursor() == 0
+
+
+@pytest.mark.usefixtures("database_url")
+def test_a_question_is_answered_and_put_into_a_prompt_at_the_top_level(call: Call) -> None:
+    call("memory", "add", "Ada lives in Graz.")
+    for command in (
+        ("search", "Where does Ada live?"),
+        ("search", "where", "does", "Ada", "live"),
+        ("recall", "home Ada"),
+    ):
+        found = call(*command)
+        assert (found.code, "Ada lives in Graz." in found.out) == (0, True), found.err
+    assert call("search", "Ada", "--json").json["hits"][0]["atom"]["text"] == "Ada lives in Graz."
+    prompt = call("context", "Where", "does", "Ada", "live?")
+    assert "Ada lives in Graz." in prompt.out
+    assert " tokens, " in prompt.err
+    conversation = call("conversations", "create", "chat").out.strip()
+    call("conversations", "append", conversation, "Where is home?")
+    continued = call("context", conversation, "Where does Ada live?", "--json").json
+    assert [message["content"][0]["text"] for message in continued["messages"]] == ["Where is home?"]
+    assert call("search", " ").code == 1
+
+
+@pytest.mark.usefixtures("database_url")
+def test_a_mistyped_user_is_told_who_there_is(call: Call) -> None:
+    call("memory", "add", "Ada has a cat.", "--user", "adele")
+    for arguments in (("search", "cat"), ("memory", "list"), ("recall", "timeline"), ("context", "cat")):
+        mistyped = call(*arguments, "--user", "adelle")
+        assert (mistyped.code, "Did you mean --user adele?" in mistyped.err) == (1, True)
+        elsewhere = call(*arguments, "--user", "adele", "--tenant", "acme")
+        assert (elsewhere.code, "give --tenant local --app ipc" in elsewhere.err) == (1, True)
+    # Reading twice leaves no trace that would pass for data, and somebody with another name is nobody's mistake.
+    assert call("search", "cat", "--user", "adelle").code == 1
+    assert call("search", "cat", "--user", "bob").out == "Nothing is remembered about that.\n"
+    assert call("memory", "add", "Bob.", "--user", "adelle").code == 0
+    assert call("search", "cat", "--user", "adelle").code == 0
+
+
+def test_a_mistyped_path_is_an_error_with_a_suggestion(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    call("memory", "add", "Ada has a cat.", "--url", f"sqlite:///{tmp_path}/data/memory.db")
+    for arguments in (("search", "cat"), ("memory", "add", "x"), ("keys", "list"), ("serve",), ("worker",), ("mcp",)):
+        mistyped = call(*arguments, "--url", f"sqlite:///{tmp_path}/dta/memory.db")
+        assert (mistyped.code, f"Did you mean {tmp_path}/data?" in mistyped.err) == (1, True)
+    file = call("search", "cat", "--url", f"sqlite:///{tmp_path}/data/memori.db")
+    assert (file.code, f"Did you mean {tmp_path}/data/memory.db?" in file.err) == (1, True)
+    assert sorted(each.name for each in tmp_path.iterdir() if each.is_dir()) == ["data"]
+    nothing = call("search", "cat")
+    assert (nothing.code, "There is no database at" in nothing.err, "longmind add" in nothing.err) == (1, True, True)

@@ -25,6 +25,7 @@ from longmind.cli.commands import (
     models,
     recall,
     reindex,
+    search,
     serve,
     skill,
     tool_call,
@@ -59,10 +60,11 @@ def longmind(
 
 
 # In the order in which --help lists them: memory, services, operation, whole users, maintenance.
+app.command("search")(search.search)
+app.command("context")(context.context)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(memory.app, name="memory")
 app.add_typer(recall.app, name="recall")
-app.command("context")(context.context)
 app.add_typer(blocks.app, name="blocks")
 app.add_typer(events.app, name="events")
 app.command("serve")(serve.serve)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 from longmind.cli.caller_process import name_caller_process
+from longmind.cli.typing_mistakes import find_address
 from longmind.engine import open
 from longmind.errors import LongmindError, ToolError
 from longmind.settings import load_caller
@@ -84,7 +85,7 @@ def _invoke(topic: str, given: str, url: str | None, scope: Mapping[str, str | N
         raise ToolError("VALIDATION_FAILED", f"The arguments are not JSON. For example: {_EXAMPLE}", stage=3) from None
     caller = load_caller(scope)
     # A tool call extracts nothing, so the extractor's package is not imported.
-    with open(url, extractor="none") as engine:
+    with open(find_address(url), extractor="none") as engine:
         context = engine.context(
             tenant_id=caller.tenant,
             app_id=caller.app,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -16,12 +16,13 @@ from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
 
 import typer
 
+from longmind.cli.typing_mistakes import find_address, refuse_mistyped_user, suggest_database
 from longmind.context import Context
 from longmind.engine import Engine, open
 from longmind.errors import InvalidInput
 from longmind.memory.space_lookup import find_space
 from longmind.models.space import MemorySpace
-from longmind.settings import Caller, load_caller, load_settings
+from longmind.settings import Caller, load_caller
 from longmind.store.database_url import sqlite_path
 from longmind.store.sqlite.database import MEMORY
 
@@ -82,15 +83,45 @@ def provide_memory(command: Callable[Concatenate[MemoryAccess, P], None]) -> Cal
     """Decorate a command with the options of database and user.
 
     The first parameter of the function receives a MemoryAccess; all others become arguments and options of the command.
-    The engine is closed when the function returns or raises.
+    The engine is closed when the function returns or raises. The database is created if there is none.
     """
+    return _add_options(command, _open_memory)
 
+
+def provide_known_memory(command: Callable[Concatenate[MemoryAccess, P], None]) -> Callable[..., None]:
+    """Decorate a command that only reads, like `provide_memory`.
+
+    A database that does not exist is an error, and so is a user without data whose name is like that of another one: an
+    empty answer would hide a typing mistake.
+    """
+    return _add_options(command, _open_known_memory)
+
+
+@contextmanager
+def _open_memory(url: str | None, caller: Caller) -> Iterator[MemoryAccess]:
+    with open(find_address(url)) as engine:
+        yield MemoryAccess(engine, make_context(engine, caller))
+
+
+@contextmanager
+def _open_known_memory(url: str | None, caller: Caller) -> Iterator[MemoryAccess]:
+    address = require_database(url)
+    with open(address) as engine:
+        context = make_context(engine, caller)
+        refuse_mistyped_user(context, address)
+        yield MemoryAccess(engine, context)
+
+
+def _add_options(
+    command: Callable[Concatenate[MemoryAccess, P], None],
+    open_memory: Callable[[str | None, Caller], AbstractContextManager[MemoryAccess]],
+) -> Callable[..., None]:
     @wraps(command)
     def run(**options: Any) -> None:
         url = options.pop("url")
         caller = load_caller({name: options.pop(name) for name in _SCOPE_OPTIONS})
-        with open(url) as engine:
-            command(MemoryAccess(engine, make_context(engine, caller)), **options)  # type: ignore[call-arg]
+        with open_memory(url, caller) as memory:
+            command(memory, **options)  # type: ignore[call-arg]
 
     # The shared options come last, so that --help lists the command's own options first.
     shared = {"url": Url, **_SCOPE_OPTIONS}
@@ -122,7 +153,7 @@ def open_as_admin(url: str | None, tenant: str | None, app: str | None) -> Itera
 
 def open_without_models(url: str | None) -> Engine:
     """Open an engine that neither loads a local model nor asks for the key of a vendor."""
-    return open(url, extractor="none", summariser="extractive", embedder=None)
+    return open(find_address(url), extractor="none", summariser="extractive", embedder=None)
 
 
 def require_database(url: str | None) -> str:
@@ -130,9 +161,9 @@ def require_database(url: str | None) -> str:
 
     A command that only reads would otherwise create an empty database, find nothing in it, and report success.
     """
-    address = load_settings({"url": url}).url
+    address = find_address(url)
     if address.startswith("sqlite:"):
-        path = sqlite_path(address)
-        if path != MEMORY and not Path(path).is_file():
-            raise InvalidInput(f"There is no database at {path}.", hint="Check --url or LONGMIND_URL.")
+        path = Path(sqlite_path(address))
+        if str(path) != MEMORY and not path.is_file():
+            raise InvalidInput(f"There is no database at {path}.", hint=suggest_database(path))
     return address

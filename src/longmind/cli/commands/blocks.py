@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from longmind.cli.options import MemoryAccess, provide_memory
+from longmind.cli.options import MemoryAccess, provide_known_memory, provide_memory
 from longmind.cli.output import AsJson, Yes, confirm, print_json, print_line, print_table, read_text, stderr, write_text
 from longmind.errors import BlockConflict, InvalidInput, NotFound
 from longmind.models.block import Block, BlockScope, BlockType
@@ -27,7 +27,7 @@ Expected = Annotated[str | None, typer.Option(help="The updated_at of the versio
 
 
 @app.command("list")
-@provide_memory
+@provide_known_memory
 def list_blocks(memory: MemoryAccess, as_json: AsJson = False) -> None:
     """List all blocks of the user and of their agents."""
     found = memory.context.blocks.list()
@@ -42,7 +42,7 @@ def list_blocks(memory: MemoryAccess, as_json: AsJson = False) -> None:
 
 
 @app.command("show")
-@provide_memory
+@provide_known_memory
 def show(memory: MemoryAccess, block_type: Type, scope: Whose = "user", as_json: AsJson = False) -> None:
     """Show the text of a block."""
     block = memory.context.blocks.get(block_type, agent_id=_choose_agent(memory, scope))
@@ -75,7 +75,7 @@ def write_block(
 
 
 @app.command("recall")
-@provide_memory
+@provide_known_memory
 def recall(
     memory: MemoryAccess,
     query: Annotated[str, typer.Argument(help="The topic to search for; all lines by default.")] = "",
@@ -95,7 +95,7 @@ def recall(
 
 
 @app.command("history")
-@provide_memory
+@provide_known_memory
 def history(memory: MemoryAccess, block_type: Type, scope: Whose = "user", as_json: AsJson = False) -> None:
     """List earlier versions of a block, newest first."""
     found = memory.context.blocks.revisions(block_type, agent_id=_choose_agent(memory, scope))

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
-from longmind.cli.options import MemoryAccess, provide_memory
+from longmind.cli.options import MemoryAccess, provide_known_memory, provide_memory
 from longmind.cli.output import AsJson, print_cursor, print_json, print_line, print_table, read_text, stderr, stdout
 from longmind.errors import NotFound
 from longmind.models.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -28,7 +28,7 @@ _STYLES = {"user": "bold green", "assistant": "bold blue", "system": "yellow", "
 
 
 @app.command("list")
-@provide_memory
+@provide_known_memory
 def list_conversations(
     memory: MemoryAccess,
     namespace: Annotated[str | None, typer.Option(help="Only conversations of this namespace.")] = None,
@@ -65,7 +65,7 @@ def create(
 
 
 @app.command("show")
-@provide_memory
+@provide_known_memory
 def show(
     memory: MemoryAccess,
     conversation_id: Id,

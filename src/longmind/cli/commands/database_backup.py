@@ -17,6 +17,7 @@ from longmind.change_feed import ChangeFeed
 from longmind.cli.options import Url, require_database
 from longmind.cli.output import AsJson, Verbose, Yes, confirm, print_json, show_progress
 from longmind.cli.row_summary import print_rows
+from longmind.cli.typing_mistakes import find_address
 from longmind.errors import InvalidInput
 from longmind.settings import load_settings
 from longmind.store.database import Database
@@ -56,7 +57,7 @@ def restore(
     """Restore a backup into an empty database, or in the place of another, all or nothing."""
     # Before the question and before the database is touched: a file that cannot be restored is the most common mistake.
     store.check_backup(file)
-    address = load_settings({"url": url}).url
+    address = find_address(url)
     if address.startswith("sqlite:") and Path(sqlite_path(address)).resolve() == file.resolve():
         raise InvalidInput("The file is the database itself.", hint="Give a backup, and another --url.")
     if replace:

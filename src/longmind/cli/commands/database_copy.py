@@ -14,6 +14,7 @@ from longmind.change_feed import ChangeFeed
 from longmind.cli.options import require_database
 from longmind.cli.output import AsJson, Verbose, print_json, show_progress
 from longmind.cli.row_summary import print_rows
+from longmind.cli.typing_mistakes import find_address
 from longmind.errors import InvalidInput
 from longmind.settings import load_settings
 from longmind.store.database_url import open_database
@@ -32,7 +33,7 @@ def copy(
     # Databases without engines: no job may run and no model is needed.
     here = open_database(load_settings({"url": require_database(source)}), ChangeFeed())
     try:
-        there = open_database(load_settings({"url": target}), ChangeFeed())
+        there = open_database(load_settings({"url": find_address(target)}), ChangeFeed())
         try:
             with show_progress() as progress:
                 copied = copy_database(here, there, source, progress)

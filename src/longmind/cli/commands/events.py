@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from longmind.cli.commands.rebuild_jsonl import rebuild_jsonl
-from longmind.cli.options import MemoryAccess, provide_memory
+from longmind.cli.options import MemoryAccess, provide_known_memory, provide_memory
 from longmind.cli.output import AsJson, print_json, print_line, print_table, read_text
 from longmind.errors import InvalidInput, NotFound
 from longmind.events import Events
@@ -56,7 +56,7 @@ def record(
 
 
 @app.command("recent")
-@provide_memory
+@provide_known_memory
 def recent(
     memory: MemoryAccess,
     kind: Kinds = None,
@@ -77,7 +77,7 @@ def recent(
 
 
 @app.command("search")
-@provide_memory
+@provide_known_memory
 def search(
     memory: MemoryAccess,
     query: Annotated[str | None, typer.Argument(help="The topic; without it, the newest events first.")] = None,
@@ -106,7 +106,7 @@ def search(
 
 
 @app.command("show")
-@provide_memory
+@provide_known_memory
 def show(
     memory: MemoryAccess, event_id: Annotated[str, typer.Argument(help="The id of the event.")], as_json: AsJson = False
 ) -> None:
@@ -145,7 +145,7 @@ def state(
 
 
 @app.command("usage")
-@provide_memory
+@provide_known_memory
 def usage(
     memory: MemoryAccess,
     since: Annotated[str | None, typer.Option(help="Only from this ISO 8601 instant on.")] = None,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from longmind.cli.memory_text import format_validity, print_atom, print_explanation
-from longmind.cli.options import MemoryAccess, Space, provide_memory
+from longmind.cli.options import MemoryAccess, Space, provide_known_memory, provide_memory
 from longmind.cli.output import AsJson, Yes, confirm, print_cursor, print_json, print_line, print_table, read_text
 from longmind.errors import NotFound
 from longmind.models.atom import AtomKind
@@ -31,7 +31,7 @@ _MOST_ENTITIES = 1_000
 
 
 @app.command("spaces")
-@provide_memory
+@provide_known_memory
 def spaces(memory: MemoryAccess, as_json: AsJson = False) -> None:
     """List the memory spaces of the user, and those that others share with them."""
     service = memory.context.memory
@@ -96,7 +96,7 @@ def add(
 
 
 @app.command("list")
-@provide_memory
+@provide_known_memory
 def list_atoms(
     memory: MemoryAccess,
     space: Space = None,
@@ -128,7 +128,7 @@ def list_atoms(
 
 
 @app.command("show")
-@provide_memory
+@provide_known_memory
 def show(memory: MemoryAccess, atom_id: AtomId, as_json: AsJson = False) -> None:
     """Show a fact with its source, its validity and its history."""
     atom = memory.context.memory.get_atom(atom_id)
@@ -178,7 +178,7 @@ def archive(
 
 
 @app.command("decisions")
-@provide_memory
+@provide_known_memory
 def list_decisions(
     memory: MemoryAccess,
     space: Space = None,
@@ -236,7 +236,7 @@ def delete(memory: MemoryAccess, atom_id: AtomId, yes: Yes = False, as_json: AsJ
 
 
 @app.command("entities")
-@provide_memory
+@provide_known_memory
 def entities(
     memory: MemoryAccess,
     query: Annotated[str, typer.Argument(help="A name or a part of one; all entities by default.")] = "",
@@ -258,7 +258,7 @@ def entities(
 
 
 @app.command("why-not")
-@provide_memory
+@provide_known_memory
 def explain_absence(
     memory: MemoryAccess,
     atom_id: AtomId,
@@ -279,7 +279,7 @@ def explain_absence(
 
 
 @app.command("profile")
-@provide_memory
+@provide_known_memory
 def profile(
     memory: MemoryAccess,
     space: Space = None,

@@ -12,6 +12,7 @@ from longmind.change_feed import ChangeFeed
 from longmind.cli.exit_codes import Exit
 from longmind.cli.options import Url
 from longmind.cli.output import AsJson, print_json, print_line, stderr
+from longmind.cli.typing_mistakes import find_address
 from longmind.errors import SchemaTooNew
 from longmind.settings import load_settings
 from longmind.store.database_url import open_database
@@ -23,7 +24,7 @@ app = typer.Typer(help="The database schema. Opening a database migrates it too.
 @app.command("status")
 def status(url: Url = None, as_json: AsJson = False) -> None:
     """Show the schema version without changing it; exit with 1 if migrations are missing."""
-    state = read_schema_state(load_settings({"url": url}))
+    state = read_schema_state(load_settings({"url": find_address(url)}))
     _refuse_newer(state)
     if as_json:
         print_json(_describe_state(state))
@@ -39,7 +40,7 @@ def status(url: Url = None, as_json: AsJson = False) -> None:
 @app.command("apply")
 def apply(url: Url = None, as_json: AsJson = False) -> None:
     """Apply missing migrations, all or none; other processes that open the database wait."""
-    settings = load_settings({"url": url})
+    settings = load_settings({"url": find_address(url)})
     # Read first, so that the answer can name what was applied.
     before = read_schema_state(settings)
     with stderr.status("migrating the schema"):

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from longmind.cli.memory_text import print_recall
-from longmind.cli.options import MemoryAccess, Space, provide_memory
+from longmind.cli.options import MemoryAccess, Space, provide_known_memory
 from longmind.cli.output import AsJson, print_json, report_progress
 from longmind.models.atom import AtomKind
 from longmind.models.recall import Effort, Recall
@@ -47,7 +47,7 @@ MinScore = Annotated[float | None, typer.Option(help="The least score, from 0 to
 
 
 @app.command("topic")
-@provide_memory
+@provide_known_memory
 def topic(
     memory: MemoryAccess,
     query: Annotated[str, typer.Argument(help="A few words, or a question.")],
@@ -90,7 +90,7 @@ def topic(
 
 
 @app.command("entity")
-@provide_memory
+@provide_known_memory
 def entity(
     memory: MemoryAccess,
     name: Annotated[str, typer.Argument(help="The name or id of the entity.")],
@@ -116,7 +116,7 @@ def entity(
 
 
 @app.command("timeline")
-@provide_memory
+@provide_known_memory
 def timeline(
     memory: MemoryAccess,
     space: Space = None,

@@ -14,6 +14,7 @@ import typer
 
 from longmind.cli.options import Url
 from longmind.cli.output import AsJson, print_json, report_progress
+from longmind.cli.typing_mistakes import find_address
 from longmind.engine import open
 from longmind.errors import InvalidInput
 
@@ -40,7 +41,7 @@ def serve(
             f"The server needs the package {error.name!r}.", hint="Run: pip install 'longmind[server]'"
         ) from None
     count = _validate_workers(workers, least=0)
-    with open(url) as engine:
+    with open(find_address(url)) as engine:
         app = make_app(engine, host=host)
         listener = open_listener(host, port)
         serving = HttpServer(app, engine, listener, count)
@@ -69,7 +70,7 @@ def worker(
     # Validated before the database is opened.
     count = _validate_workers(workers, least=1)
     stop = threading.Event()
-    with open(url) as engine:
+    with open(find_address(url)) as engine:
         set_up_logs(engine.settings)
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, lambda *_: stop.set())

@@ -72,3 +72,11 @@ LIMIT :limit;
 
 -- name: schema_versions
 SELECT version FROM longmind_schema ORDER BY version;
+
+-- system: an operator who has mistyped a user sees those that are called alike
+-- name: list_owners
+SELECT tenant_id, app_id, user_id FROM spaces
+UNION
+SELECT tenant_id, app_id, user_id FROM conversations
+ORDER BY 1, 2, 3
+LIMIT :limit;
