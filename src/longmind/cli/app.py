@@ -21,11 +21,11 @@ from longmind.cli.commands import (
     keys,
     mcp,
     memory,
+    memory_search,
     migrate,
     models,
     recall,
     reindex,
-    search,
     serve,
     skill,
     tool_call,
@@ -60,7 +60,7 @@ def longmind(
 
 
 # In the order in which --help lists them: memory, services, operation, whole users, maintenance.
-app.command("search")(search.search)
+app.command("search")(memory_search.search)
 app.command("context")(context.context)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(memory.app, name="memory")
