@@ -33,7 +33,7 @@
         ├── StoreReadOnly       503  the database cannot be written
         ├── NotADatabase        500  the file is not a SQLite database, or damaged
         ├── SchemaTooNew        500  the database was made by a newer Longmind
-        └── ExtensionMissing    500  pgvector or the PostgreSQL driver is not installed
+        └── ExtensionMissing    500  a package that an option needs is not installed
 
 Each error has a message that says what failed, a `status` (the HTTP status of a server's answer) and a `hint` that says
 what to do. The hint is empty where the message says all there is to say. The docstring of a class

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import psycopg
 import pytest
 
 import longmind
+from harness.postgres import as_role
 from longmind.cli import main
 from longmind.clock import Micros, system_clock
 from longmind.recall import kernels as kernel
@@ -53,6 +55,68 @@ def test_a_database_in_order_is_healthy(database_url: str, examined: Examined) -
     # What is not as good as it could be says what to do, and is no trouble.
     assert found["embedder"]["state"] == "warning"
     assert "LONGMIND_EMBEDDER" in found["embedder"]["todo"]
+
+
+def test_what_opening_needs_of_a_server_is_checked_before(postgres_url: str, examined: Examined) -> None:
+    needs = ("server version", "encoding", "writing", "rights", "row security", "connections")
+    _, found = examined(postgres_url)
+    assert {name: found[name]["state"] for name in needs} == dict.fromkeys(needs, "ok")
+    assert "may create the schema" in found["rights"]["says"]
+    assert "opening creates the role longmind_app" in found["row security"]["says"]
+    longmind.open(postgres_url, embedder=None).close()
+    _, found = examined(postgres_url)
+    assert {name: found[name]["state"] for name in needs} == dict.fromkeys(needs, "ok")
+    assert found["rights"]["says"] == "postgres owns the tables"
+    assert "step down to longmind_app" in found["row security"]["says"]
+    assert "longmind_app, which it binds" in found["row security"]["says"]
+    _, found = examined(postgres_url, LONGMIND_POOL_SIZE="1000")
+    assert found["connections"]["state"] == "warning"
+
+
+@pytest.mark.parametrize("rights", ["", "BYPASSRLS"])
+def test_rights_that_a_role_lacks_are_trouble_and_opening_fails_as_said(
+    postgres_url: str, examined: Examined, rights: str
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE visitor LOGIN {rights}".encode())
+        try:
+            url = as_role(postgres_url, "visitor")
+            code, found = examined(url)
+            assert (code, found["rights"]["state"]) == (1, "trouble")
+            assert found["rights"]["says"].startswith("visitor may not create a schema in ")
+            assert 'GRANT CREATE ON DATABASE "' in found["rights"]["todo"]
+            with pytest.raises(longmind.StoreError):
+                longmind.open(url, embedder=None)
+            connection.execute(found["rights"]["todo"].removeprefix("An administrator runs: ").encode())
+            assert examined(url)[1]["rights"]["state"] == "ok"
+        finally:
+            connection.execute("DROP OWNED BY visitor; DROP ROLE visitor")
+
+
+def test_a_server_that_takes_no_writes_is_trouble(postgres_url: str, examined: Examined) -> None:
+    database = postgres_url.partition("@/")[2].partition("?")[0]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on".encode())
+    code, found = examined(postgres_url)
+    assert (code, found["writing"]["state"]) == (1, "trouble")
+
+
+@pytest.mark.parametrize(
+    ("path", "state", "words"),
+    [
+        ("here.db", "ok", "files can be created in "),
+        ("new/folder/here.db", "ok", "will be created"),
+        ("file/here.db", "trouble", "is a file"),
+    ],
+)
+def test_the_folder_of_a_file_is_checked_before(
+    tmp_path: Path, examined: Examined, path: str, state: str, words: str
+) -> None:
+    (tmp_path / "file").touch()
+    _, found = examined(f"sqlite:///{tmp_path}/{path}")
+    assert found["database folder"]["state"] == state
+    assert words in found["database folder"]["says"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file"]
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(0, "ok"), (-5, "warning"), (5, "warning"), (500, "trouble")])

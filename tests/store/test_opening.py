@@ -23,6 +23,7 @@ import pytest
 import longmind
 from harness.postgres import PostgresServer, as_role, free_port
 from longmind.store.migrations import load_migrations
+from tests.embedder import WordsEmbedder
 from tests.store.schema import sqlite_description
 
 NEWEST = load_migrations("sqlite")[-1].version
@@ -315,33 +316,18 @@ def test_a_user_who_may_not_make_the_schema(postgres_url: str) -> None:
     assert schemas(postgres_url) == []
 
 
-def test_a_server_without_pgvector(postgres_url: str) -> None:
+def test_a_server_without_any_extension(postgres_url: str) -> None:
     # There the server looks for the files of extensions.
     database = postgres_url.partition("@/")[2].partition("?")[0]
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {database} SET extension_control_path = '/nonexistent'".encode())
-    error = refused(postgres_url, longmind.ExtensionMissing)
-    assert error.status == 500
-    assert "pgvector" in error.message
-    assert "Install pgvector" in error.hint
-    assert schemas(postgres_url) == []
-
-
-def test_a_database_where_pgvector_has_to_be_enabled_by_somebody_else(postgres_server: PostgresServer) -> None:
-    with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
-        connection.execute("CREATE ROLE lodger LOGIN")
-        connection.execute("CREATE DATABASE lodging OWNER lodger")
-        try:
-            url = postgres_server.url("lodging")
-            error = refused(as_role(url, "lodger"), longmind.ExtensionMissing)
-            assert "CREATE EXTENSION vector" in error.hint
-            assert schemas(url) == []
-            with psycopg.connect(url) as administrator:
-                administrator.execute("CREATE EXTENSION vector")
-            longmind.open(as_role(url, "lodger")).close()
-        finally:
-            postgres_server.drop_database("lodging")
-            connection.execute("DROP ROLE lodger")
+    with longmind.open(postgres_url, embedder=WordsEmbedder()) as engine:
+        memory = engine.context(tenant_id="acme", app_id="support", user_id="ada").memory
+        space = memory.create_memory_space("notes")
+        memory.add_atom(space.id, {"text": "Ada likes green tea.", "category": {"name": "taste", "kind": "FACT"}})
+        assert [hit.atom.text for hit in memory.recall_by_topic(space.id, "green tea").hits] == ["Ada likes green tea."]
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT extname FROM pg_extension").fetchall() == [("plpgsql",)]
 
 
 def test_another_programs_database_is_left_as_it_is(here: Path) -> None:

@@ -79,8 +79,6 @@ def ordinary_owner(server: PostgresServer, rights: str = "NOSUPERUSER NOBYPASSRL
         connection.execute(f"CREATE ROLE landlord LOGIN {rights}".encode())
         connection.execute("CREATE DATABASE property OWNER landlord")
         administrator_url = server.url("property")
-        with psycopg.connect(administrator_url) as inside:
-            inside.execute("CREATE EXTENSION vector")
         try:
             yield as_role(administrator_url, "landlord"), administrator_url
         finally:

@@ -117,6 +117,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         return
     kind = "SQLite" if found.engine == "sqlite" else "PostgreSQL"
     yield Finding("database", "ok", f"{kind} {found.version} answers")
+    yield from (Finding(*need) for need in found.needs)
     yield _check_clock(found)
     if found.engine == "sqlite" and found.applied is not None:
         yield _check_permissions(Path(sqlite_path(settings.url)))

@@ -19,6 +19,7 @@ class QueueLength(Value):
     later: int
     """Jobs that wait for their time or their next attempt."""
     dead: int
+    """Jobs whose attempts have all failed."""
     oldest_due_seconds: float
     """Seconds that the oldest due job has been waiting."""
 
@@ -57,6 +58,7 @@ class EmbedderState(Value):
     model: str | None
     """The name of its vectors; None if the engine was opened without an embedder."""
     reason: str = ""
+    """The obstacle and its remedy in sentences, if the embedder is unavailable."""
 
 
 class Measures(Value):

@@ -1,4 +1,4 @@
-"""The engine for many machines: PostgreSQL with pgvector, through a pool of connections.
+"""The engine for many machines: PostgreSQL, through a pool of connections.
 
 Row-level security is the second wall around a scope: a statement that does not bind the scope finds nothing of others.
 - The scope is a setting of the session, not of a transaction. It stays until the next use sets another one, which saves

@@ -21,7 +21,7 @@ from longmind.store.postgres.product_rename import (
     rename_schema,
     rename_version_table,
 )
-from longmind.store.postgres.roles import ensure_role, ensure_schema, ensure_vector, role_is_ready, try_role
+from longmind.store.postgres.roles import ensure_role, ensure_schema, role_is_ready, try_role
 
 # Arbitrary, but the same in every version, so that processes of different versions exclude each other.
 MIGRATION_LOCK = 732_655_328
@@ -61,7 +61,6 @@ def _apply(connection: ScopedConnection, migrations: list[Migration]) -> None:
     missing = _find_missing(connection, migrations)
     if not missing:
         return
-    ensure_vector(connection)
     connection.execute("SET LOCAL search_path TO longmind, public")
     # The server says nothing while it changes a large table.
     patience, connection.patience = connection.patience, float("inf")

@@ -1,4 +1,4 @@
-"""Requirements of a PostgreSQL database: its encoding, the schema, pgvector, and a role that row security binds."""
+"""Requirements of a PostgreSQL database: its encoding, the schema, and a role that row security binds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ from typing import Any
 
 import psycopg
 
-from longmind.clock import Micros
-from longmind.errors import ExtensionMissing, StoreError
-from longmind.settings import Settings
-from longmind.store.postgres.error_translation import remove_password, translate
-from longmind.store.postgres.keepalive import compare_clocks, connect_unpooled
-from longmind.store.postgres.product_rename import find_version_table, read_versions
+from longmind.errors import StoreError
+from longmind.store.postgres.product_rename import find_version_table
 
 APP_ROLE = "longmind_app"
 
@@ -31,24 +27,6 @@ def ensure_schema(connection: psycopg.Connection[Any]) -> None:
     if find_version_table(connection) is None:
         connection.execute("CREATE SCHEMA IF NOT EXISTS longmind")
         connection.execute("CREATE TABLE longmind.longmind_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL)")
-
-
-def ensure_vector(connection: psycopg.Connection[Any]) -> None:
-    """Enable pgvector; raise ExtensionMissing if the server lacks it or the role may not enable it."""
-    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
-        return
-    if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
-        raise ExtensionMissing(
-            "The PostgreSQL server lacks the extension pgvector.",
-            hint="Install pgvector on the server (the package is often called postgresql-NN-pgvector) and open again.",
-        )
-    try:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise ExtensionMissing(
-            "The extension pgvector is not enabled in this database, and this role may not enable it.",
-            hint="Let an administrator run CREATE EXTENSION vector in this database once, and open again.",
-        ) from error
 
 
 def role_is_ready(connection: psycopg.Connection[Any]) -> bool:
@@ -89,23 +67,3 @@ def sees_through(connection: psycopg.Connection[Any]) -> bool:
     return connection.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
     ).fetchone() == (True,)
-
-
-def inspect_server(settings: Settings) -> tuple[str, list[int] | None, Micros]:
-    """Return the server's version, the applied migrations (None without our schema) and the error of its clock.
-
-    Changes nothing. The clock differs by at least the returned microseconds.
-    """
-    address = remove_password(settings.url)
-    try:
-        with connect_unpooled(settings) as connection:
-            connection.read_only = True
-            refuse_other_encodings(connection)
-            version = connection.info.parameter_status("server_version") or ""
-            took, difference = compare_clocks(connection)
-            applied = read_versions(connection)
-    except psycopg.Error as error:
-        raise translate(error, address) from error
-    # A lower bound: the whole round trip may have passed before the server read its clock, or after it.
-    off = max(0, abs(difference) - took // 2)
-    return version, applied, off
