@@ -14,7 +14,7 @@ from longmind.events.mirror.rebuild import Progress, RebuildResult, ignore_progr
 from longmind.models.engine_measures import Measures
 from longmind.models.job import Job, JobStatus
 from longmind.recall.embedding_jobs import fill_vectors
-from longmind.scope import Scope
+from longmind.scope import Scope, validate_identity
 from longmind.store.migrations import load_migrations
 from longmind.store.tables import conversations, jobs, metrics, passages, spaces
 from longmind.store.triggers.extraction_requests import EXTRACT
@@ -103,6 +103,13 @@ class Maintenance:
             made += fill_vectors(parts.database, scope, space_id, embedding, parts.clock(), report)
         # Of messages each piece has a vector. Users whose messages have theirs take no longer than a recall.
         return made + sum(parts.passages.embed(scope)[0] for scope in parts.database.read(None, passages.list_owners))
+
+    def list_users(self, *, tenant_id: str, app_id: str) -> list[str]:
+        """Return the users of an app who have memory, in alphabetical order: those with a memory space."""
+        parts = self._parts
+        parts.check_open()
+        tenant, app = validate_identity("tenant_id", tenant_id), validate_identity("app_id", app_id)
+        return parts.database.read(None, spaces.list_users, tenant, app)
 
     def find_jobs(
         self, *, status: JobStatus | None = None, kind: str | None = None, job_id: str | None = None, limit: int = 100

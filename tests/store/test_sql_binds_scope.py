@@ -70,6 +70,7 @@ SYSTEM_STATEMENTS = {
     "revoke_access_key",
     "shared_spaces_of_others",
     "spaces_lacking_vectors",
+    "users_of_app",
 }
 
 FILES = {*SHARED, "sqlite", "postgres"}

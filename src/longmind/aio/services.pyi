@@ -646,6 +646,8 @@ class AsyncEngineOperations:
 
         `on_progress` is called again and again with the number of vectors made, of spaces done and of all spaces to
         do. Raises InvalidInput if the engine has no embedder."""
+    async def list_users(self, *, tenant_id: str, app_id: str) -> list[str]:
+        """Return the users of an app who have memory, in alphabetical order: those with a memory space."""
     async def find_jobs(self, *, status: JobStatus | None=None, kind: str | None=None, job_id: str | None=None, limit: int=100) -> list[tuple[Scope, Job]]:
         """Return the jobs of all users, newest first, each with its owner's scope."""
     async def retry_job(self, job_id: str) -> Job:

@@ -73,3 +73,7 @@ WHERE deleted_at IS NULL AND next_position > 0
     )
   )
 ORDER BY scope_id, id;
+
+-- system: a host that knows its users only by their memory asks for them
+-- name: users_of_app
+SELECT DISTINCT user_id FROM spaces WHERE tenant_id = :tenant_id AND app_id = :app_id AND deleted_at IS NULL ORDER BY user_id;

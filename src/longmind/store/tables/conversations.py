@@ -51,9 +51,11 @@ class SleepState:
     """The sequence number up to which sleep-time memory has read it."""
 
 
-def create(run: Transaction, scope: Scope, new: NewConversation, now: Micros) -> Conversation:
-    """Make an open conversation without messages."""
-    conversation_id = new_id("conv", now)
+def create(
+    run: Transaction, scope: Scope, new: NewConversation, now: Micros, conversation_id: str | None = None
+) -> Conversation:
+    """Make an open conversation without messages, under a new id unless one is given."""
+    conversation_id = conversation_id or new_id("conv", now)
     run.send(
         "insert_conversation",
         id=conversation_id,

@@ -75,6 +75,12 @@ def ask_known(run: Transaction, space_id: str, new: PreparedAtom, now: Micros) -
     return wait
 
 
+def find_by_key(run: Transaction, space_id: str, key: str, now: Micros) -> Atom | None:
+    """Return the atom of a space that holds now and has a key; None if there is none."""
+    row = run.one("atom_by_key", space_id=space_id, key=key, now=now)
+    return None if row is None else _to_atom(row)
+
+
 def restate(
     run: Transaction,
     scope: Scope,

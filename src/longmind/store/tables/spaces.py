@@ -196,3 +196,8 @@ def list_shared_by_others(run: Transaction, scope: Scope) -> list[Row]:
 def list_lacking_vectors(run: Transaction, model: str) -> list[tuple[Scope, str]]:
     """Return the spaces of all users in which some atom has no vector of an embedder."""
     return [(Scope(*owner), space_id) for *owner, space_id in run.all("spaces_lacking_vectors", model=model)]
+
+
+def list_users(run: Transaction, tenant_id: str, app_id: str) -> list[str]:
+    """Return the users of an app who have a live space."""
+    return [row[0] for row in run.all("users_of_app", tenant_id=tenant_id, app_id=app_id)]
