@@ -29,6 +29,8 @@ SMALLEST_PACKAGE = 300
 
 GERUND_NOUNS = frozenset("ranking tracing streaming testing binding wording wiring grouping string".split())
 """Module names that end in -ing and are nouns of the domain."""
+SHARED_CLASS_NAMES = {"Memory"}
+"""Class names that several packages may have: users meet both `ctx.memory` and `longmind.Memory` under this name."""
 SHARED_MODULE_NAMES = frozenset(
     # One role in several packages.
     "service validation tools prompts app server extractor summariser embedder reranker models database migrations"
@@ -204,7 +206,7 @@ def find_repeated_classes(modules: Iterable[Module]) -> Iterator[Finding]:
         for node in module.classes:
             named[node.name.strip("_")].append((module, node))
     for name, owners in named.items():
-        if len(owners) > 1:
+        if len(owners) > 1 and name not in SHARED_CLASS_NAMES:
             for module, node in owners:
                 yield Finding(
                     module.path, node.lineno, f"{len(owners)} classes are called '{name}'; say which one this is"

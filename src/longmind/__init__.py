@@ -13,6 +13,7 @@ from longmind.errors import (
     EmbedderFailed,
     EngineClosed,
     ExtensionMissing,
+    ExtractionFailed,
     Forbidden,
     IdempotencyMismatch,
     InvalidIdentity,
@@ -76,6 +77,8 @@ from longmind.summaries import Summariser
 
 if typing.TYPE_CHECKING:
     from longmind.aio.engine import AsyncContext, AsyncEngine, open_async
+    from longmind.front_door.async_memory import AsyncMemory
+    from longmind.front_door.memory import Memory
 
 __version__ = "0.3.0"
 
@@ -88,6 +91,7 @@ __all__ = [
     "AssistantTurn",
     "AsyncContext",
     "AsyncEngine",
+    "AsyncMemory",
     "Atom",
     "AtomDecision",
     "AuditEntry",
@@ -121,6 +125,7 @@ __all__ = [
     "EventUsage",
     "Explanation",
     "ExtensionMissing",
+    "ExtractionFailed",
     "ExtractionPolicy",
     "ExtractionPreview",
     "Extractor",
@@ -143,6 +148,7 @@ __all__ = [
     "LongmindError",
     "MadeKey",
     "Measures",
+    "Memory",
     "MemoryPolicy",
     "MemorySpace",
     "Message",
@@ -196,13 +202,17 @@ __all__ = [
     "open_async",
 ]
 
-# Loaded when they are first asked for: who works without an event loop need not wait for asyncio.
-_ASYNCHRONOUS = ("AsyncContext", "AsyncEngine", "open_async")
+# Loaded when they are first asked for: a program without an event loop need not wait for asyncio.
+_LATE = {
+    **dict.fromkeys(("AsyncContext", "AsyncEngine", "open_async"), "longmind.aio.engine"),
+    "AsyncMemory": "longmind.front_door.async_memory",
+    "Memory": "longmind.front_door.memory",
+}
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name in _ASYNCHRONOUS:
-        value = globals()[name] = getattr(importlib.import_module("longmind.aio.engine"), name)
+    if name in _LATE:
+        value = globals()[name] = getattr(importlib.import_module(_LATE[name]), name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

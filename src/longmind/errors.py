@@ -19,6 +19,7 @@
     ├── EmbedderFailed          502  the embedder returned no usable vectors
     ├── RerankerFailed          502  the reranker returned no usable scores
     ├── SummariserFailed        502  the summariser returned no usable summary
+    ├── ExtractionFailed        502  the reader could not read what was said, which is stored
     ├── ModelFailed             502  the language model returned no usable answer
     │   ├── ModelTimedOut       504  the model took too long
     │   └── ModelCancelled      503  the caller cancelled the call
@@ -286,6 +287,18 @@ class SummariserFailed(LongmindError):
 
     status = 502
     default_hint = "Try again, or open the engine with another summariser; the summary is unchanged."
+
+
+class ExtractionFailed(LongmindError):
+    """The reader could not read what was said."""
+
+    status = 502
+    default_hint = "What was said is stored, and is read again later: do not add it again. Look at the cause."
+
+    def __init__(self, cause: str | None = None) -> None:
+        message = "What was said is stored, but could not be read"
+        super().__init__(f"{message}: {cause}" if cause else f"{message}.")
+        self.cause = cause
 
 
 class ModelFailed(LongmindError):

@@ -115,6 +115,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "supersede_atom",
             "archive_atom",
             "delete_atom",
+            "forget_messages",
             "undo_decision",
             "create_entity",
             "merge_entities",

@@ -331,6 +331,7 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"atom_id": things.superseded_id},
         lambda things: {"atom_id": things.archived_id},
     ],
+    "memory.forget_messages": [lambda things: {"message_ids": [things.message_id]}],
     "memory.create_entity": [
         lambda things: {"memory_space_id": things.space_id, "type": "PLACE", "canonical_name": "Graz"},
         lambda things: {"memory_space_id": things.space_id, "type": "PERSON", "canonical_name": "Eve"},

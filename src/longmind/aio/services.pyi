@@ -261,6 +261,11 @@ class AsyncMemory:
         """Delete an atom for good, from the store and the search index. Older versions stay superseded.
 
         Keyed hashes of the fact remain, so that extraction does not learn it again."""
+    async def forget_messages(self, message_ids: Sequence[MessageId]) -> None:
+        """Stop quoting messages, for good: recall finds them no more.
+
+        At most 1,000 ids; those of no message of the user are ignored. The messages stay in their conversations, and
+        facts that were learned from them stay too."""
     async def restore_atom(self, atom_id: AtomId) -> Atom:
         """Restore the older version of a fact after the newer one was deleted; needs the capability `admin`.
 

@@ -71,8 +71,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_EVERYTHING = 2**53
-"""More than any conversation has messages and any user has conversations."""
+_EVERYTHING = 2**53  # more than any conversation has messages and any user has conversations
 
 
 class Conversations(MessageBatches):

@@ -34,12 +34,15 @@ from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.tables.spaces import SpaceChange
 from longmind.validation.identifiers import validate_id
-from longmind.validation.parameter_limits import LIMIT, AtomId, CategoryName, Limit, NumberCursor, SpaceId
+from longmind.validation.parameter_limits import LIMIT, AtomId, CategoryName, Limit, MessageId, NumberCursor, SpaceId
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
     from longmind.recall.index.index_batch import IndexBatch
     from longmind.recall.index.storage import IndexEntries
+
+MOST_FORGOTTEN = 1_000
+"""Messages that are taken out of quotes at a time."""
 
 
 class Atoms(MemoryBase):
@@ -127,6 +130,19 @@ class Atoms(MemoryBase):
         Keyed hashes of the fact remain, so that extraction does not learn it again.
         """
         self._database.write(self._scope, remove_atom, self._scope, validate_id("atom_id", atom_id), self._clock())
+
+    def forget_messages(self, message_ids: Sequence[MessageId]) -> None:
+        """Stop quoting messages, for good: recall finds them no more.
+
+        At most 1,000 ids; those of no message of the user are ignored. The messages stay in their conversations, and
+        facts that were learned from them stay too.
+        """
+        if isinstance(message_ids, str) or not isinstance(message_ids, list | tuple):
+            raise InvalidInput(f"message_ids must be a list, not {type(message_ids).__name__}.")
+        if len(message_ids) > MOST_FORGOTTEN:
+            raise LimitExceeded("message_ids", limit=MOST_FORGOTTEN, given=len(message_ids), unit="at a time")
+        checked = [validate_id(f"message_ids[{place}]", each) for place, each in enumerate(message_ids)]
+        self._database.write(self._scope, _stop_quoting, checked)
 
     def restore_atom(self, atom_id: AtomId) -> Atom:
         """Restore the older version of a fact after the newer one was deleted; needs the capability `admin`.
@@ -319,6 +335,12 @@ def _bury(run: Transaction, space_id: str, atom: Atom, slot: Slot | None) -> Non
 
     forgotten.bury(run, space_id, forgotten.ForgettableFact(atom.text, slot, tuple(atom.source_message_ids)))
     passage_storage.forget_messages(run, atom.source_message_ids)
+
+
+def _stop_quoting(run: Transaction, message_ids: Sequence[str]) -> None:
+    from longmind.recall.index import passage_storage
+
+    passage_storage.forget_messages(run, message_ids)
 
 
 def _lift_tombstones(run: Transaction, space_id: str, change: SpaceChange, atoms: Sequence[PreparedAtom]) -> None:

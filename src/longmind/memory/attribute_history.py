@@ -59,7 +59,12 @@ def _read(run: Transaction, space_id: str, words: frozenset[object], subject: st
                 break
             found[newer] = version
             newer = version.superseded_by
-    return sorted(found.values(), key=lambda atom: (atom.valid_from, atom.created_at, atom.id))[-limit:]
+    return sorted(found.values(), key=_find_place_in_time)[-limit:]
+
+
+def _find_place_in_time(atom: Atom) -> tuple[str, str]:
+    # A value may begin in the past and so end one that was stated earlier; that one stays before it.
+    return min(atom.valid_from, atom.valid_to or atom.valid_from), atom.id
 
 
 def _list_words(attribute: str) -> frozenset[object]:

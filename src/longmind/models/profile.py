@@ -31,3 +31,6 @@ class Profile(Value):
     tokens_estimated: int
     built_at: str
     """The instant of the memory in it; pass it as `known_at` to get the same profile again."""
+
+    def __str__(self) -> str:
+        return self.text

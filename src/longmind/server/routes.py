@@ -136,6 +136,7 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.add_atoms": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/atoms/batch", status=201),
     "memory.get_atom": HttpMapping("GET", "/ai-memory/atoms/{atomId}"),
     "memory.delete_atom": HttpMapping("DELETE", "/ai-memory/atoms/{atomId}"),
+    "memory.forget_messages": HttpMapping("POST", "/ai-memory/forget-messages"),
     "memory.supersede_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/supersede", status=201, whole_body="atom"),
     "memory.archive_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/archive"),
     "memory.restore_atom": HttpMapping("POST", "/ai-memory/atoms/{atomId}/restore"),

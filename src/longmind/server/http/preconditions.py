@@ -28,6 +28,7 @@ _REPEATABLE = frozenset(
         "memory.open_default_space",
         "memory.grant_space",
         "memory.archive_atom",
+        "memory.forget_messages",
         "memory.undo_decision",
         "memory.create_entity",
         "memory.update_binding",

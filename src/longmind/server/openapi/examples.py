@@ -118,6 +118,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory.supersede_atom": {"path": _ATOM, "body": {**_FACT, "text": "Ada prefers meetings on Friday."}},
     "memory.archive_atom": {"path": _ATOM, "body": {"rejected": True}},
     "memory.delete_atom": {"path": _ATOM},
+    "memory.forget_messages": {"body": {"messageIds": ["msg_0190a1b2c3d4e5f60718293a4b5c6d7e"]}},
     "memory.undo_decision": {
         "path": {"decisionId": "dec_0190a1b2c3d4e5f60718293a4b5c6d7e"},
         "body": {"takeBack": True},
