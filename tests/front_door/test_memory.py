@@ -78,9 +78,7 @@ def test_a_conversation_goes_on_where_it_stopped(memory: longmind.Memory) -> Non
     assert (conversation.namespace, conversation.status) == ("chat", "open")
     other = memory.add("I like tea.", metadata={"thread": 7})
     assert other.conversation_id != begun.conversation_id
-    made = memory.ctx.conversations.get_conversation(str(other.conversation_id))
-    assert made is not None
-    assert made.metadata == {"thread": 7}
+    assert [fact.metadata for fact in other] == [{"thread": 7}]
 
 
 def test_older_conversations_keep_their_time(memory: longmind.Memory) -> None:
@@ -100,6 +98,47 @@ def test_older_conversations_keep_their_time(memory: longmind.Memory) -> None:
         "2025-06-01",
     }
     assert {item.said_at[:4] for item in memory.search("live Vienna Graz", until="2024-12-31")} == {"2024"}
+
+
+def test_metadata_stays_with_what_was_learned_and_filters(memory: longmind.Memory) -> None:
+    memory.add("I live in Vienna.", metadata={"source": "form", "page": 2})
+    memory.add("I'm allergic to peanuts.", metadata={"source": "chat"})
+    memory.add("My name is Ada.")
+    assert texts(memory.facts(metadata={"source": "form"})) == ["User lives in Vienna."]
+    assert texts(memory.search("Vienna peanuts Ada", metadata={"source": "chat"})) == ["User is allergic to peanuts."]
+    (found,) = memory.search("Vienna", metadata={"source": "form", "page": 2})
+    assert (found.metadata, found.source[0].text) == ({"source": "form", "page": 2}, "I live in Vienna.")
+    assert memory.update(found.id, "User lives in Graz.").metadata == {"source": "form", "page": 2}
+    moved = memory.add("I live in Linz.", metadata={"source": "form", "page": 3}, wait=False)
+    assert moved.message_ids
+    memory.flush()
+    assert texts(memory.facts(metadata={"page": 3})) == ["User lives in Linz."]
+    too_much: list[Any] = [["form"], "form", {"a": object()}, {str(number): 1 for number in range(65)}]
+    for metadata in too_much:
+        with pytest.raises((longmind.InvalidInput, longmind.LimitExceeded)):
+            memory.add("I like tea.", metadata=metadata)
+
+
+def test_a_key_names_one_fact_which_a_newer_text_replaces(memory: longmind.Memory) -> None:
+    first = memory.add("The plan of Ada is Pro.", key="plan", metadata={"source": "billing"})
+    assert (texts(first), first.learned[0].key, first.conversation_id) == (["The plan of Ada is Pro."], "plan", None)
+    again = memory.add("The plan of Ada is Pro.", key="plan")
+    assert (again.learned, texts(again.confirmed)) == ([], ["The plan of Ada is Pro."])
+    newer = memory.add("The plan of Ada is Team.", key="plan", at="2026-01-01")
+    assert (texts(newer), texts(each.fact for each in newer.replaced)) == (
+        ["The plan of Ada is Team."],
+        ["The plan of Ada is Pro."],
+    )
+    assert texts(memory.facts()) == ["The plan of Ada is Team."]
+    assert memory.update(newer.learned[0].id, "The plan of Ada is Free.").key == "plan"
+    gold = memory.add("The plan of Ada is Gold.", key="plan")
+    assert [each.fact.text for each in gold.replaced] == ["The plan of Ada is Free."]
+    wrong: list[Any] = [[{"role": "user", "content": "Hi."}], "", None]
+    for content in wrong:
+        with pytest.raises(longmind.InvalidInput, match="With a key, one text is added"):
+            memory.add(content, key="plan")
+    with pytest.raises(longmind.InvalidInput, match="belongs to no conversation"):
+        memory.add("Hi.", key="plan", conversation="conv_1")
 
 
 def test_search_finds_facts_and_quotes_best_first(memory: longmind.Memory) -> None:
@@ -146,7 +185,12 @@ def test_a_fact_is_read_updated_and_kept_in_its_history(memory: longmind.Memory)
     assert memory.get(fact.id) == fact
     assert memory.get("atom_none") is None
     newer = memory.update(fact.id, "User lives in Graz.")
-    assert (newer.text, newer.replaces, newer.category, newer.kind) == ("User lives in Graz.", fact.id, fact.category, "FACT")
+    assert (newer.text, newer.replaces, newer.category, newer.kind) == (
+        "User lives in Graz.",
+        fact.id,
+        fact.category,
+        "FACT",
+    )
     assert memory.update(newer.id, "User lives in Graz.") == newer
     assert texts(memory.history("home")) == ["User lives in Vienna.", "User lives in Graz."]
     assert texts(memory.facts()) == ["User lives in Graz."]

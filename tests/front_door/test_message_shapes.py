@@ -107,7 +107,13 @@ SHAPES: dict[str, tuple[Any, list[tuple[str, Any]]]] = {
         [
             {"role": "user", "content": [{"type": "input_text", "text": "When?"}]},
             {"type": "reasoning", "id": "rs_1", "summary": []},
-            {"type": "function_call", "id": "fc_1", "call_id": "call-1", "name": "trains", "arguments": '{"to":"Graz"}'},
+            {
+                "type": "function_call",
+                "id": "fc_1",
+                "call_id": "call-1",
+                "name": "trains",
+                "arguments": '{"to":"Graz"}',
+            },
             {"type": "function_call_output", "call_id": "call-1", "output": "At 9:10."},
             {
                 "type": "message",
@@ -275,9 +281,7 @@ def test_own_messages_and_turns_can_be_added_again(memory: longmind.Memory) -> N
     said = memory.ctx.conversations.find_messages(first.message_ids)
     assert stored(memory, sorted(said, key=lambda each: each.sequence)) == rows
     conversation = memory.ctx.conversations.create_conversation("chat")
-    turn = memory.ctx.conversations.append_turn(
-        conversation.id, user_content="Hello.", assistant={"content": "Hello!"}
-    )
+    turn = memory.ctx.conversations.append_turn(conversation.id, user_content="Hello.", assistant={"content": "Hello!"})
     assert stored(memory, turn) == [("user", "Hello."), ("assistant", "Hello!")]
 
 

@@ -42,7 +42,13 @@ def test_a_call_of_each_shape_is_answered_in_the_same_shape(memory: longmind.Mem
     answer = memory.run_tool(openai_call("memory_store", json.dumps(STORE)))
     assert (answer["role"], answer["tool_call_id"]) == ("tool", "call-1")
     assert json.loads(answer["content"])["content"] == STORE["content"]
-    item = {"type": "function_call", "id": "fc_1", "call_id": "call-2", "name": "memory_search", "arguments": '{"query":"coffee"}'}
+    item = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "call-2",
+        "name": "memory_search",
+        "arguments": '{"query":"coffee"}',
+    }
     answer = memory.run_tool(item)
     assert (answer["type"], answer["call_id"]) == ("function_call_output", "call-2")
     assert STORE["content"] in answer["output"]

@@ -168,6 +168,8 @@ def test_leaving_the_block_closes_it_and_says_so(database_url: str) -> None:
 def test_a_representation_shows_no_password(postgres_url: str) -> None:
     from longmind.front_door.shared_engines import _describe
 
-    assert _describe("postgresql://ada:secret@db.example:5432/memory?sslmode=require") == "postgresql://db.example/memory"
+    assert (
+        _describe("postgresql://ada:secret@db.example:5432/memory?sslmode=require") == "postgresql://db.example/memory"
+    )
     with longmind.Memory("ada", url=postgres_url, embedder=None) as memory:
         assert "postgres@" not in repr(memory)

@@ -53,18 +53,18 @@ def test_a_server_for_one_user_sees_it_and_is_seen(database_url: str, monkeypatc
     monkeypatch.setenv("LONGMIND_USER", "ada")
     with longmind.Memory(url=database_url, embedder=None) as memory, serving(memory.engine) as client:
         memory.add("I live in Graz.")
-        space = client.post("/ai-memory/default-space", json={}).json()
+        space = client.post("/ai-memory/default-space", {}).json
         assert space["id"] == memory.space.id
-        listed = client.get(f"/ai-memory/spaces/{space['id']}/atoms").json()
+        listed = client.get(f"/ai-memory/spaces/{space['id']}/atoms").json
         assert "User lives in Graz." in json.dumps(listed)
-        assert client.post(f"/ai-memory/spaces/{space['id']}/atoms", json=FACT).status_code == 201
+        assert client.post(f"/ai-memory/spaces/{space['id']}/atoms", FACT).status == 201
         said: dict[str, Any] = {
             "namespace": "chat",
             "messages": [{"role": "user", "content": "My name is Ada."}],
             "extract": True,
         }
-        jobs = client.post("/ai-conversations/messages", json=said).json()["jobs"]
-        assert client.post(f"/jobs/{jobs[0]['id']}/run", json={}).json()["status"] == "succeeded"
+        jobs = client.post("/ai-conversations/messages", said).json["jobs"]
+        assert client.post(f"/jobs/{jobs[0]['id']}/run", {}).json["status"] == "succeeded"
         assert {fact.text for fact in memory.facts()} == {
             "User lives in Graz.",
             "User plays the cello.",

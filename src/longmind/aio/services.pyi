@@ -47,12 +47,13 @@ from typing import Any, IO, Literal, Self
 
 class AsyncConversations:
     def __init__(self, original: Conversations, hop: Hop) -> None: ...
-    async def append_messages(self, messages: Sequence[GivenMessage | dict[str, Any]], *, conversation_id: ConversationId | None=None, namespace: Namespace | None=None, title: Title | None=None, metadata: dict[str, Any] | None=None, extract: bool=False) -> AppendedMessages:
+    async def append_messages(self, messages: Sequence[GivenMessage | dict[str, Any]], *, conversation_id: ConversationId | None=None, namespace: Namespace | None=None, title: Title | None=None, metadata: dict[str, Any] | None=None, extract: bool=False, fact_metadata: dict[str, Any] | None=None) -> AppendedMessages:
         """Append up to 10,000 messages of any roles in one transaction: all of them, or none.
 
         messages: each has a `role` and `content`; a tool's message also the `tool_use_id` of the call that it answers.
         conversation_id: an open conversation; by default a new one in `namespace`, with the title and the metadata.
-        extract: queue the extraction of what was not read yet, for each binding, without closing the conversation."""
+        extract: queue the extraction of what was not read yet, for each binding, without closing the conversation.
+        fact_metadata: with `extract`, the metadata of the facts that are learned: at most 64 keys and 16 KiB of JSON."""
     async def find_messages(self, message_ids: Sequence[MessageId]) -> list[Message]:
         """Return the messages with some ids, such as the sources of a fact, in the order in which they were said.
 

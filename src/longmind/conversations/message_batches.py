@@ -23,7 +23,7 @@ from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
-from longmind.validation.identifiers import validate_id, validate_label, validate_metadata
+from longmind.validation.identifiers import validate_atom_metadata, validate_id, validate_label, validate_metadata
 from longmind.validation.parameter_limits import ConversationId, MessageId, Namespace, Title
 
 MOST_FOUND = 1_000
@@ -50,12 +50,14 @@ class MessageBatches:
         title: Title | None = None,
         metadata: dict[str, Any] | None = None,
         extract: bool = False,
+        fact_metadata: dict[str, Any] | None = None,
     ) -> AppendedMessages:
         """Append up to 10,000 messages of any roles in one transaction: all of them, or none.
 
         messages: each has a `role` and `content`; a tool's message also the `tool_use_id` of the call that it answers.
         conversation_id: an open conversation; by default a new one in `namespace`, with the title and the metadata.
         extract: queue the extraction of what was not read yet, for each binding, without closing the conversation.
+        fact_metadata: with `extract`, the metadata of the facts that are learned: at most 64 keys and 16 KiB of JSON.
         """
         if (conversation_id is None) == (namespace is None):
             raise InvalidInput(
@@ -74,6 +76,9 @@ class MessageBatches:
                 self._scope.session_id,
                 validate_metadata(metadata),
             )
+        learned = "{}" if fact_metadata is None else validate_atom_metadata("fact_metadata", fact_metadata)
+        if fact_metadata is not None and not extract:
+            raise InvalidInput("fact_metadata is for extracted facts.", hint="Pass extract=True with it.")
         new = [self._make_message(each, f"messages[{place}]") for place, each in enumerate(validate_messages(messages))]
         appended = self._database.write(
             self._scope,
@@ -85,7 +90,7 @@ class MessageBatches:
             self._attempts,
             self._summary_turns,
             self._passages_kind,
-            read_now=bool(extract),
+            fact_metadata=learned if extract else None,
         )
         self._wake_workers()
         return appended

@@ -28,6 +28,7 @@ from longmind.front_door.memory_results import (
     Forgetting,
     Found,
     RememberedFact,
+    Replaced,
     make_found_fact,
     make_found_quote,
     to_citation,
@@ -35,7 +36,7 @@ from longmind.front_door.memory_results import (
 from longmind.front_door.message_shapes import read_messages
 from longmind.front_door.model_tools import ToolShape, describe_tools, run_tool
 from longmind.front_door.open_memory import OpenMemory
-from longmind.models.atom import AtomKind
+from longmind.models.atom import AtomKind, MetadataFilter
 from longmind.models.job import Job, JobStatus
 from longmind.models.profile import Profile
 from longmind.models.recall import WEAK_BELOW
@@ -49,6 +50,8 @@ T = TypeVar("T")
 _MOST_SEARCHED = 200
 _MOST_FORGOTTEN = 50
 _PAGE = 200
+_DIRECT_CATEGORY = "note"
+"""The category of facts that a program adds by itself."""
 _RECALL_TOOLS = ("recall_by_topic", "recall_by_entity", "recall_timeline")
 
 
@@ -62,6 +65,7 @@ class Memory(OpenMemory):
         conversation: str | None = None,
         at: Instant | None = None,
         metadata: dict[str, Any] | None = None,
+        key: Name | None = None,
         wait: bool = True,
     ) -> Added:
         """Remember what was said, read it, and return what was learned, with its sources and what it replaced.
@@ -71,29 +75,33 @@ class Memory(OpenMemory):
         conversation: the `conversation_id` of an earlier `add`, to go on with it, so that a short answer is read with
         its question; by default a new conversation.
         at: the time when it was said, for older conversations; by default now. A message may have its own `created_at`.
-        metadata: of a new conversation, up to 64 KiB of JSON.
+        metadata: JSON of your own, at most 64 keys and 16 KiB, for the facts that are learned; `search` and `facts` can
+        filter by it.
+        key: your own name for a fact: the text is one fact, stored as it is. Another text under the same key replaces
+        it, and the same text confirms it.
         wait: False returns as soon as it is stored, and a worker of this process reads it; `flush` waits for that.
 
         All messages are stored, or none. What is said can be found as a quote at once. If the reader fails, this raises
         ExtractionFailed; what was said is stored then, and is read again later.
         """
         ctx = self.ctx
+        if key is not None:
+            return self._add_fact(content, key, conversation, at, metadata)
         messages = read_messages(content)
         if at is not None:
             said_at = to_iso(to_micros(at, "at"))
             messages = [
                 each if each.created_at else each.model_copy(update={"created_at": said_at}) for each in messages
             ]
-        if conversation is not None and metadata is not None:
-            raise InvalidInput("The conversation exists, so it takes no metadata.", hint="Leave metadata out.")
         space = self._find_space()
         appended = ctx.conversations.append_messages(
             messages,
             conversation_id=conversation,
             namespace=None if conversation is not None else self._namespace,
-            metadata=metadata,
             extract=True,
+            fact_metadata=metadata,
         )
+        # The worker, or `flush`, reads it later.
         if not wait:
             return read_learned(ctx, space.id, appended, pending=bool(appended.jobs))
         done = [self._run_job(job) for job in appended.jobs]
@@ -112,6 +120,7 @@ class Memory(OpenMemory):
                 cursor = page.next_cursor
                 if cursor is None:
                     break
+        # In the order in which it was said: what came later replaces what came before.
         for job in sorted(waiting, key=lambda each: each.created_at):
             self._run_job(job)
         return len({job.payload["conversationId"] for job in waiting})
@@ -122,6 +131,7 @@ class Memory(OpenMemory):
         *,
         limit: Hits = 10,
         min_score: Score | None = None,
+        metadata: MetadataFilter | None = None,
         since: Instant | None = None,
         until: Instant | None = None,
         quotes: bool = True,
@@ -130,6 +140,7 @@ class Memory(OpenMemory):
 
         limit: from 1 to 200 items.
         min_score: the least score, from 0 to 1; by default weak items are returned too, and marked.
+        metadata: only facts whose metadata has all of these keys with these values; quotes have none.
         since, until: only what was said within this time, both ends included.
         quotes: False finds facts alone.
         """
@@ -145,6 +156,7 @@ class Memory(OpenMemory):
                 # The time when something was said is looked at afterwards, so more is asked for.
                 limit=_MOST_SEARCHED if in_time else most,
                 min_score=min_score,
+                metadata=metadata,
                 passages=bool(quotes),
             )
         )
@@ -178,12 +190,14 @@ class Memory(OpenMemory):
         *,
         category: str | None = None,
         kind: AtomKind | None = None,
+        metadata: MetadataFilter | None = None,
         past: bool = False,
         limit: Limit = 100,
     ) -> list[RememberedFact]:
         """List the facts that hold, the newest first.
 
         category: only of this category, such as `health`. kind: only `FACT`, `PREFERENCE`, `RULE` and so on.
+        metadata: only those whose metadata has all of these keys with these values.
         past: also facts that have ended or were replaced.
         """
         ctx = self.ctx
@@ -194,7 +208,9 @@ class Memory(OpenMemory):
             found: list[RememberedFact] = []
             cursor: str | None = None
             while True:
-                page = ctx.memory.list_atoms(space.id, category=category, limit=max(most, _PAGE), cursor=cursor)
+                page = ctx.memory.list_atoms(
+                    space.id, category=category, metadata=metadata, limit=max(most, _PAGE), cursor=cursor
+                )
                 chosen = [
                     atom
                     for atom in page
@@ -241,6 +257,7 @@ class Memory(OpenMemory):
             raise NotFound("fact", id)
         if not isinstance(text, str) or not text.strip():
             raise InvalidInput(f"text is {quote_value(text)}.", hint="Pass the new text; to remove a fact, forget it.")
+        # The same text again would be a version that says nothing new.
         if text == atom.text:
             return read_facts(ctx, [atom])[0]
         newer = ctx.memory.supersede_atom(
@@ -251,6 +268,8 @@ class Memory(OpenMemory):
                 "importance": atom.importance,
                 "entity_ids": atom.entity_ids,
                 "tags": atom.tags,
+                "metadata": atom.metadata,
+                "key": atom.key,
                 "trust": atom.trust,
             },
         )
@@ -293,6 +312,7 @@ class Memory(OpenMemory):
             return what if what.done else self._forget(what)
         id = read_id(what)
         atom = ctx.memory.get_atom(id)
+        # The item of a search is a fact, or a quote, whose id is that of a message.
         if atom is not None:
             return self._forget(Forgetting(query=None, facts=read_facts(ctx, [atom]), quotes=[], done=False))
         messages = ctx.conversations.find_messages([id])
@@ -313,6 +333,7 @@ class Memory(OpenMemory):
 
         This cannot be undone. The memory can be used again, and begins empty.
         """
+        # The space goes too; the next call makes a new one.
         self._space = None
         erased = self.ctx.admin.delete_user_data(confirm=True)
         return Erasure.model_validate(erased)
@@ -333,6 +354,43 @@ class Memory(OpenMemory):
         the SDK. A tool that refuses or fails raises nothing: its result says why.
         """
         return run_tool(self._bind_tools(), call)
+
+    def _add_fact(
+        self,
+        text: object,
+        key: str,
+        conversation: str | None,
+        at: Instant | None,
+        metadata: dict[str, Any] | None,
+    ) -> Added:
+        """Add one fact under a key, as it is."""
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput(
+                f"With a key, one text is added, not {quote_value(text)}.", hint="Leave key out to add messages."
+            )
+        if conversation is not None:
+            raise InvalidInput("A fact with a key belongs to no conversation.", hint="Leave conversation or key out.")
+        ctx = self.ctx
+        new = {
+            "text": text,
+            "category": {"name": _DIRECT_CATEGORY, "kind": "FACT"},
+            "key": key,
+            "metadata": metadata or {},
+            **({} if at is None else {"valid_from": at}),
+        }
+        atom = self._with_space(lambda space: ctx.memory.add_atom(space.id, new))
+        former = None if atom.supersedes is None else ctx.memory.get_atom(atom.supersedes)
+        facts = read_facts(ctx, [atom, *([former] if former else [])])
+        # Only what is stated again has a time of confirmation.
+        is_known = atom.last_confirmed_at is not None
+        because = f"It has the same key {key!r}."
+        return Added(
+            conversation_id=None,
+            message_ids=[],
+            learned=[] if is_known else facts[:1],
+            confirmed=facts[:1] if is_known else [],
+            replaced=[Replaced(fact=each, by=facts[0], because=because) for each in facts[1:] if not is_known],
+        )
 
     def _run_job(self, job: Job) -> Job:
         """Read a conversation now; raise ExtractionFailed if that fails."""

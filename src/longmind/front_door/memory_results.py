@@ -54,6 +54,9 @@ class RememberedFact(Value):
     source: list[Citation]
     """The messages that it was learned from; empty for a fact that the program has added itself."""
     tags: list[str]
+    metadata: dict[str, Any]
+    key: str | None
+    """The program's own name for it, if it has one."""
     replaces: str | None
     """The id of the fact that it has replaced."""
     replaced_by: str | None
@@ -134,6 +137,7 @@ class FoundItem(Value):
     source: list[Citation]
     """The messages that it rests on."""
     metadata: dict[str, Any]
+    """The metadata of the fact; a quote has none."""
     fact: RememberedFact | None
     """The fact; None for a quote."""
 
@@ -231,6 +235,8 @@ def make_fact(atom: Atom, messages: dict[str, Message]) -> RememberedFact:
         said_at=max((each.said_at for each in source), default=atom.created_at),
         source=source,
         tags=list(atom.tags),
+        metadata=dict(atom.metadata),
+        key=atom.key,
         replaces=atom.supersedes,
         replaced_by=atom.superseded_by,
     )
@@ -257,7 +263,7 @@ def make_found_fact(hit: Hit, fact: RememberedFact) -> FoundItem:
         weak=hit.weak,
         said_at=fact.said_at,
         source=fact.source,
-        metadata={},
+        metadata=fact.metadata,
         fact=fact,
     )
 

@@ -214,6 +214,7 @@ def _require_text(given: Mapping[str, Any], name: str, where: str) -> str:
 def _read_image(given: Mapping[str, Any], where: str) -> ImageBlock:
     """Return an image with its address, or with its data as one."""
     source = given.get("source")
+    # The address of an image may also be the id of a file that the vendor keeps.
     if isinstance(source, Mapping):
         # Anthropic: either an address or the data itself.
         media = str(source.get("media_type") or "image/*")

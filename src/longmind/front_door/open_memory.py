@@ -117,6 +117,7 @@ class OpenMemory:
 
     def close(self) -> None:
         """Close the memory; its engine closes with the last memory that uses it. Closing again does nothing."""
+        # Counted once, however often it is closed.
         if not self._closed:
             self._closed = True
             ENGINES.release(self._shared)

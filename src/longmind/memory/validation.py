@@ -20,15 +20,11 @@ from longmind.models.atom import AtomInput, AtomKind, AtomStatus, Category, NewA
 from longmind.models.entity import EntityType
 from longmind.models.value import Value
 from longmind.store.tables.atom_rows import PreparedAtom
-from longmind.validation.identifiers import LIST_LIMIT, validate_label
+from longmind.validation.identifiers import LIST_LIMIT, validate_atom_metadata, validate_label
 from longmind.validation.parameter_limits import ATOM_TEXT, CONFIDENCE, IMPORTANCE, NAME
-from longmind.validation.text import encode_json, validate_text
+from longmind.validation.text import validate_text
 
 BULK_LIMIT = 100_000
-METADATA_KEYS = 64
-METADATA_BYTES = 16 * 1024
-METADATA_LEVELS = 10
-"""Limits of the metadata of an atom: keys at its top level, bytes as JSON, and levels of nested values."""
 
 V = TypeVar("V", bound=Value)
 _TEXT_LENGTH, _NAME_LENGTH = ATOM_TEXT.most or 0, NAME.most or 0
@@ -170,15 +166,6 @@ def _is_usual_text(text: object, limit: int = _TEXT_LENGTH) -> bool:
 
 
 _SPEAKERS = {"user": "user", "assistant": "assistant"}
-
-
-def validate_atom_metadata(where: str, metadata: object) -> str:
-    """Return the metadata of an atom as the JSON that is stored."""
-    if not isinstance(metadata, dict):
-        raise InvalidInput(f"{where} must be a dict, not {type(metadata).__name__}.")
-    if len(metadata) > METADATA_KEYS:
-        raise LimitExceeded(where, limit=METADATA_KEYS, given=len(metadata), unit="keys")
-    return encode_json(where, metadata, limit=METADATA_BYTES, deepest=METADATA_LEVELS)
 
 
 def validate_metadata_filter(metadata: object, where: str = "metadata") -> dict[str, Any] | None:

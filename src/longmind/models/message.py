@@ -61,11 +61,15 @@ class GivenMessage(Value):
     tool_use_id: Label | None = None
     """Of a tool's message, and required there: the call that it answers."""
     tool_name: Label | None = None
+    """Of a tool's message: the tool that has answered."""
     is_error: StrictBool = False
+    """True if the tool has failed."""
     stop_reason: Label | None = None
+    """Of an assistant's message, like the next three: the model call that made it."""
     model: Label | None = None
     provider: Label | None = None
     usage: Usage | None = None
+    """The tokens and the time that the call took."""
 
 
 class Message(Value):
@@ -115,6 +119,8 @@ class AppendedMessages(Value):
     """Messages that were appended together, and the jobs that read them."""
 
     conversation: Conversation
+    """The conversation that they were appended to, as it is after them."""
     messages: list[Message]
+    """The messages as they are stored, in their order."""
     jobs: list[Job]
     """The extractions that were queued, one for each binding and space."""

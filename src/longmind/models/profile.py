@@ -33,4 +33,5 @@ class Profile(Value):
     """The instant of the memory in it; pass it as `known_at` to get the same profile again."""
 
     def __str__(self) -> str:
+        """Return the text for a prompt."""
         return self.text

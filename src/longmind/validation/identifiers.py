@@ -11,6 +11,11 @@ LIST_LIMIT = 1_000
 METADATA_LIMIT = 64 * 1024
 """Bytes of JSON in a map of the app's own."""
 
+METADATA_KEYS = 64
+METADATA_BYTES = 16 * 1024
+METADATA_LEVELS = 10
+"""Limits of the metadata of an atom: keys at its top level, bytes as JSON, and levels of nested values."""
+
 
 def validate_label(name: str, value: object) -> str | None:
     """Return a short text of the caller's, such as a trace id: at most 255 characters, not blank; None stays None."""
@@ -40,3 +45,12 @@ def validate_metadata(metadata: object, field: str = "metadata") -> str:
     if not isinstance(metadata, dict):
         raise InvalidInput(f"{field} must be a dict, not {type(metadata).__name__}.")
     return encode_json(field, metadata, limit=METADATA_LIMIT)
+
+
+def validate_atom_metadata(where: str, metadata: object) -> str:
+    """Return the metadata of an atom as the JSON that is stored."""
+    if not isinstance(metadata, dict):
+        raise InvalidInput(f"{where} must be a dict, not {type(metadata).__name__}.")
+    if len(metadata) > METADATA_KEYS:
+        raise LimitExceeded(where, limit=METADATA_KEYS, given=len(metadata), unit="keys")
+    return encode_json(where, metadata, limit=METADATA_BYTES, deepest=METADATA_LEVELS)

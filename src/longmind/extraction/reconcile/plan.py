@@ -346,6 +346,7 @@ class _Planner:
             source_message_ids=candidate.source_message_ids,
             entity_ids=(),
             tags=candidate.tags,
+            metadata=self._order.metadata,
             origin="extraction",
             trust=candidate.trust,
             created_at=self._now,

@@ -89,11 +89,12 @@ def append_all(
     summary_turns: int,
     passages_kind: str | None,
     *,
-    read_now: bool,
+    fact_metadata: str | None,
 ) -> AppendedMessages:
     """Append messages to an open conversation, or to a new one, all of them or none.
 
-    read_now: queue the extraction of the conversation up to the last of them, for each binding that covers it.
+    fact_metadata: queue the extraction of the conversation up to the last of them, for each binding that covers it, and
+    give the facts this metadata; None queues nothing.
     """
     conversation_id = target if isinstance(target, str) else conversations.create(run, scope, target, now).id
     rows = [append(run, scope, conversation_id, each, now, attempts, summary_turns, passages_kind) for each in new]
@@ -101,10 +102,8 @@ def append_all(
     if conversation is None:
         raise NotFound("conversation", conversation_id)
     jobs: list[Job] = []
-    if read_now:
-        jobs = extraction_requests.on_asked(
-            run, scope, conversation_id, conversation.namespace, conversation.message_count, now, attempts
-        )
+    if fact_metadata is not None:
+        jobs = extraction_requests.on_asked(run, scope, conversation, fact_metadata, now, attempts)
     return AppendedMessages(conversation=conversation, messages=rows, jobs=jobs)
 
 

@@ -6,7 +6,7 @@ The jobs are queued in the transaction of the change that causes them, one for e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from longmind.clock import Micros, to_iso
@@ -42,6 +42,7 @@ _FIELDS = {
     "version": "extractionVersion",
     "until": "untilSequence",
 }
+_METADATA = "metadata"
 
 
 @dataclass(frozen=True)
@@ -57,16 +58,19 @@ class ExtractionOrder:
     """`closed`, `window`, `asked` or `manual`."""
     version: str
     until: int
+    metadata: str = "{}"
+    """The metadata of the facts that are learned, as JSON."""
 
     @classmethod
     def from_payload(cls, payload: dict[str, Any]) -> ExtractionOrder:
         """Return the order that a job was queued with."""
-        return cls(**{field: payload[name] for field, name in _FIELDS.items()})
+        return cls(**{field: payload[name] for field, name in _FIELDS.items()}, metadata=payload.get(_METADATA, "{}"))
 
     @property
     def payload(self) -> dict[str, Any]:
         """The order as its job keeps it."""
-        return {name: getattr(self, field) for field, name in _FIELDS.items()}
+        payload = {name: getattr(self, field) for field, name in _FIELDS.items()}
+        return payload if self.metadata == "{}" else {**payload, _METADATA: self.metadata}
 
     @property
     def is_replay(self) -> bool:
@@ -110,13 +114,17 @@ def on_answer(
 
 
 def on_asked(
-    run: Transaction, scope: Scope, conversation_id: str, namespace: str, sequence: int, now: Micros, attempts: int
+    run: Transaction, scope: Scope, asked: Conversation, metadata: str, now: Micros, attempts: int
 ) -> list[Job]:
-    """Order the extraction of what nobody has read yet, up to a sequence number, for each binding and space."""
-    return [
-        _request(run, scope, _order(binding, space, conversation_id, sequence, "asked"), now, attempts)
-        for binding, space in _targets(run, scope, namespace)
+    """Order the extraction of what nobody has read yet of a conversation, for each binding and space.
+
+    metadata: that of the facts that are learned, as JSON.
+    """
+    orders = [
+        _order(binding, space, asked.id, asked.message_count, "asked")
+        for binding, space in _targets(run, scope, asked.namespace)
     ]
+    return [_request(run, scope, replace(order, metadata=metadata), now, attempts) for order in orders]
 
 
 def queue_replays(
