@@ -155,6 +155,7 @@ class OpenMemory:
 
     def _find_space(self, *, anew: bool = False) -> MemorySpace:
         """Return the space in use, which is looked up once, and again if asked for."""
+        # Others may delete it, and its id is looked up again only then.
         if self._space is None or anew:
             memory = self._ctx.memory
             if self._space_name is None:

@@ -52,6 +52,7 @@ class GivenMessage(Value):
     """A message of any role, as the caller passes it to `append_messages`."""
 
     role: Role
+    """`user`, `assistant`, `tool` or `system`."""
     content: Any
     """A text or a list of content blocks; checked when it is appended."""
     visibility: Visibility | None = None

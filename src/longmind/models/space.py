@@ -20,5 +20,6 @@ class MemorySpace(Value):
     kind: SpaceKind
     metadata: dict[str, Any]
     atom_count: int
+    """Facts in it, those that have ended or were replaced included."""
     created_at: str
     updated_at: str
