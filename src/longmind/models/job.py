@@ -21,6 +21,7 @@ class Job(Value):
     """The name under which its handler is registered."""
     status: JobStatus
     payload: dict[str, Any]
+    """The arguments that it was queued with."""
     result: Any
     error: str | None
     """The reason why the last attempt failed."""
