@@ -24,9 +24,7 @@ class Conversation(Value):
     title: str | None
     session_id: str | None
     status: ConversationStatus
-    """A closed conversation takes no more messages."""
     metadata: dict[str, Any]
-    """JSON of the app's own."""
     # Derived from its messages.
     message_count: int
     rolling_summary: str | None

@@ -18,13 +18,10 @@ class Job(Value):
 
     id: str
     kind: str
-    """The name under which its handler is registered."""
     status: JobStatus
     payload: dict[str, Any]
-    """The arguments that it was queued with."""
     result: Any
     error: str | None
-    """The reason why the last attempt failed."""
     attempts: int
     max_attempts: int
     unique_key: str | None

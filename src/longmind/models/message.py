@@ -49,28 +49,27 @@ class AssistantTurn(Value):
 
 
 class GivenMessage(Value):
-    """A message of any role, as the caller passes it to `append_messages`."""
+    """A message of any role, as the caller passes it to `append_messages`.
+
+    `content` is a text or a list of content blocks. A system message is `internal` unless it says otherwise, and the
+    others are for the user. `created_at`, an ISO 8601 text or a datetime, is for imported messages.
+
+    A tool's message needs the `tool_use_id` of the call that it answers. `stop_reason`, `model`, `provider` and `usage`
+    belong to an assistant's message, and describe the model call that made it.
+    """
 
     role: Role
-    """`user`, `assistant`, `tool` or `system`."""
     content: Any
-    """A text or a list of content blocks; checked when it is appended."""
+    # Checked when it is appended.
     visibility: Visibility | None = None
-    """By default `internal` for a system message, and `user` for the others."""
     created_at: Any = None
-    """The time of an imported message, an ISO 8601 text or a datetime; by default now."""
     tool_use_id: Label | None = None
-    """Of a tool's message, and required there: the call that it answers."""
     tool_name: Label | None = None
-    """Of a tool's message: the tool that has answered."""
     is_error: StrictBool = False
-    """True if the tool has failed."""
     stop_reason: Label | None = None
-    """Of an assistant's message, like the next three: the model call that made it."""
     model: Label | None = None
     provider: Label | None = None
     usage: Usage | None = None
-    """The tokens and the time that the call took."""
 
 
 class Message(Value):
@@ -117,11 +116,11 @@ class Turn(Value):
 
 
 class AppendedMessages(Value):
-    """Messages that were appended together, and the jobs that read them."""
+    """Messages that were appended together, the conversation as it is after them, and the jobs that read them.
+
+    There is one job, an extraction, for each binding and space; none if no extraction was asked for.
+    """
 
     conversation: Conversation
-    """The conversation that they were appended to, as it is after them."""
     messages: list[Message]
-    """The messages as they are stored, in their order."""
     jobs: list[Job]
-    """The extractions that were queued, one for each binding and space."""

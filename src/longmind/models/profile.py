@@ -22,7 +22,6 @@ class Profile(Value):
     """
 
     memory_space_id: str
-    """The space whose facts it shows."""
     entity_id: str | None
     """The entity that it is about; None for the user."""
     text: str
