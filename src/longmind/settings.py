@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
@@ -228,7 +229,9 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
     kinds = get_type_hints(Settings)
     unknown = sorted(given.keys() - kinds.keys())
     if unknown:
-        raise InvalidInput(f"Unknown settings {unknown}.", hint=f"Use {sorted(kinds)}.")
+        like = [name for each in unknown for name in get_close_matches(each, kinds, n=1)]
+        hint = f"Did you mean {' and '.join(like)}?" if like else f"Use {', '.join(sorted(kinds))}."
+        raise InvalidInput(f"Unknown settings {', '.join(unknown)}.", hint=hint)
     if given.get("url") == "":
         raise InvalidUrl("The database URL is empty.", hint="Leave it out to use the file in the home folder.")
     values: dict[str, object] = {}

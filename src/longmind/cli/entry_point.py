@@ -56,7 +56,7 @@ def run(arguments: list[str]) -> NoReturn:
         sys.exit(Exit.MISUSED)
     try:
         # Standalone mode makes typer print usage errors itself; with --json they are printed here, as JSON.
-        ended = _make_command()(arguments, standalone_mode=not as_json)
+        ended = _make_command()(arguments, prog_name="longmind", standalone_mode=not as_json)
         sys.exit(ended if isinstance(ended, int) else Exit.OK)
     except LongmindError as error:
         _report(error, as_json)

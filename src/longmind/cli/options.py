@@ -141,13 +141,20 @@ def _add_options(
 
 
 @contextmanager
-def open_as_admin(url: str | None, tenant: str | None, app: str | None) -> Iterator[Context]:
+def open_as_admin(
+    url: str | None, tenant: str | None, app: str | None, *, subject: str | None = None
+) -> Iterator[Context]:
     """Open a context that may administrate all users of an app.
 
     No key is needed: a user who can run the command can also open the database.
+
+    subject: the user whose data is read; InvalidInput is raised if there is none and the name was probably mistyped.
     """
     caller = load_caller({"tenant": tenant, "app": app})
     with open_without_models(url) as engine:
+        if subject is not None:
+            read = engine.context(tenant_id=caller.tenant, app_id=caller.app, user_id=subject)
+            refuse_mistyped_user(read, find_address(url))
         yield engine.context(tenant_id=caller.tenant, app_id=caller.app, user_id="longmind-cli", capabilities={"admin"})
 
 

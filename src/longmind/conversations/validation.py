@@ -151,7 +151,10 @@ def _validate_value(field: str, kind: type[V], given: Any) -> V:
     if isinstance(given, kind):
         return given
     if not isinstance(given, dict):
-        raise InvalidInput(f"{field} must be a dict or {kind.__name__}, not {type(given).__name__}.")
+        raise InvalidInput(
+            f"{field} must be a dict or {kind.__name__}, not {type(given).__name__}.",
+            hint=f"Its fields are {', '.join(kind.model_fields)}.",
+        )
     try:
         return kind.model_validate(given)
     except ValidationError as error:

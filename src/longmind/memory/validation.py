@@ -281,7 +281,10 @@ def validate_value(
     if isinstance(given, kind):
         return given
     if not isinstance(given, dict):
-        raise InvalidInput(f"{where} must be a dict or {kind.__name__}, not {type(given).__name__}.")
+        raise InvalidInput(
+            f"{where} must be a dict or {kind.__name__}, not {type(given).__name__}.",
+            hint=f"Its fields are {', '.join(kind.model_fields)}.",
+        )
     try:
         return kind.model_validate(given)
     except ValidationError as error:
@@ -294,9 +297,10 @@ def validate_value(
         if check is not None:
             check(place, given[field])
         place += "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in within)
-        raise InvalidInput(
-            f"{place}: {first['msg']}.", hint=f"Use the fields {', '.join(kind.model_fields)}."
-        ) from None
+        # The names of the fields help only where one is missing or not known.
+        misnamed = first["type"] in ("missing", "extra_forbidden")
+        hint = f"Use the fields {', '.join(kind.model_fields)}." if misnamed else f"Pass another {field or where}."
+        raise InvalidInput(f"{place}: {first['msg']}.", hint=hint) from None
 
 
 def _check_instant(where: str, instant: Any) -> None:

@@ -71,7 +71,10 @@ def encode_content(content: object, field: str = "content", *, may_be_empty: boo
     if isinstance(content, str):
         return _encode_text(content, field, may_be_empty=may_be_empty)
     if not isinstance(content, list | tuple):
-        raise InvalidInput(f"{field} must be a text or a list of content blocks, not {type(content).__name__}.")
+        raise InvalidInput(
+            f"{field} must be a text or a list of content blocks, not {type(content).__name__}.",
+            hint='Pass the text itself, or blocks such as [{"type": "text", "text": "…"}].',
+        )
     plain = [block.model_dump() if isinstance(block, Value) else block for block in content]
     encode_json(field, plain, limit=MESSAGE_LIMIT)
     blocks = _validate_blocks(plain, field)

@@ -90,7 +90,7 @@ def parse_arguments(kind: type[A], given: object) -> A:
             why = (
                 "is recorded by the host and cannot be passed"
                 if name in RECORDED
-                else "is not an argument of this tool"
+                else f"is not an argument of this tool, which takes {', '.join(kind.model_fields)}"
             )
             raise _refusal(f"{_shorten_name(name)!r} {why}.", _shorten_name(name)) from None
         place = "".join(f"[{part}]" if isinstance(part, int) else "" for part in first["loc"][1:])

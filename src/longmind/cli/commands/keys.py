@@ -14,7 +14,7 @@ from rich.text import Text
 
 from longmind.cli.options import Url, open_without_models, require_database
 from longmind.cli.output import AsJson, print_json, print_table, stderr, stdout, write_text
-from longmind.errors import InvalidInput
+from longmind.errors import InvalidInput, NotFound
 from longmind.models.key import AccessKey
 
 app = typer.Typer(help="API keys of the server.", no_args_is_help=True)
@@ -39,6 +39,11 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create a key and print it. It cannot be shown again."""
+    if (user is not None) + any_user + admin != 1:
+        raise InvalidInput(
+            "A key is for one user, for any user, or for administration.",
+            hint="Give one of --user NAME, --any-user or --admin.",
+        )
     with open_without_models(url) as engine:
         key = engine.keys.create(
             tenant_id=tenant,
@@ -95,7 +100,11 @@ def revoke(
 ) -> None:
     """Revoke a key. Every server of this database refuses its next request."""
     with open_without_models(require_database(url)) as engine:
-        key = engine.keys.revoke(key_id)
+        try:
+            key = engine.keys.revoke(key_id)
+        except NotFound as error:
+            error.hint = "See all keys with: longmind keys list"
+            raise
     if as_json:
         print_json(key.model_dump(mode="json"))
     else:

@@ -89,8 +89,8 @@ def export(
     if format != LONGMIND:
         _export_memory(user, output, format, tenant, app, url, as_json)
         return
-    with open_as_admin(require_database(url), tenant, app) as context:
-        subject = _require_user(user)
+    address, subject = require_database(url), _require_user(user)
+    with open_as_admin(address, tenant, app, subject=subject) as context:
         # Only the archive is streamed; the JSON document is built in memory.
         if output is not None and output.suffix == ".zip":
             with _make_size_bar(output):

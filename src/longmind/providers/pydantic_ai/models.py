@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import re
 import time
 from concurrent.futures import CancelledError
 from queue import SimpleQueue
@@ -39,6 +40,9 @@ _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 """If a vendor asks for a longer pause, the call fails: the queue of jobs waits better than a thread."""
 _RETRIABLE_STATUSES = frozenset({408, 409, 425, 429})
+
+
+_KEY_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_API_KEY\b")
 
 
 class _TextStream:
@@ -193,6 +197,13 @@ class VendorModel:
                 hint=f"Run: pip install 'pydantic-ai-slim[{vendor}]'",
             ) from error
         except UserError as error:
+            # The words of the library are about its own classes.
+            key = _KEY_VARIABLE.search(str(error))
+            if key is not None:
+                raise InvalidInput(
+                    f"The model {self._chosen!r} needs the key of its vendor, and {key[0]} is not set.",
+                    hint=f"Set {key[0]} in the environment of this program.",
+                ) from error
             raise InvalidInput(
                 f"The model {self._chosen!r} cannot be used: {error}",
                 hint="Write vendor:model, for example openai:gpt-5-mini, with the vendor's key in the environment.",
