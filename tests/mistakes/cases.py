@@ -35,7 +35,7 @@ PYTHON = (
     "ctx.memory.add_atom(space.id, {'text': 'Ada has a cat.', 'importance': 9, 'category': pets})",
     "ctx.memory.add_atom(space.id, {'text': 'Ada has a cat.', 'category': {'name': 'pets', 'kind': 'fact'}})",
     "ctx.memory.add_atom(space.id, {'text': 'Ada has a cat.', 'validFrom': 'yesterday', 'category': pets})",
-    "ctx.memory.add_atom(space.id, {'text': 'Cat.', 'valid_from': '2026-05-01', 'valid_to': '2026-01-01', 'category': pets})",
+    "ctx.memory.add_atom(space.id, {'text': 'Cat.', 'valid_from': '2026-05-01', 'valid_to': '2026-01-01', 'category': pets})",  # noqa: E501
     "ctx.memory.add_atom(space.id, {'txt': 'Ada has a cat.', 'category': pets})",
     "ctx.memory.recall_by_topic(space.id, 'cat', limit=0)",
     "ctx.memory.recall_by_topic(space.id, 'cat', valid_at='May 2026')",

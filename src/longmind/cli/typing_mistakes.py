@@ -58,6 +58,7 @@ def refuse_mistyped_user(context: Context, address: str) -> None:
     own = Owner(scope.tenant_id, scope.app_id, scope.user_id)
     elsewhere = [owner for owner in owners if owner.user_id == own.user_id and owner != own]
     here = [owner.user_id for owner in owners if (owner.tenant_id, owner.app_id) == (own.tenant_id, own.app_id)]
+    # People mistype cases as often as letters.
     folded = {user.casefold(): user for user in here if user != own.user_id}
     like = get_close_matches(own.user_id.casefold(), folded, n=3, cutoff=_LIKE)
     where = f"There is no data of user {own.user_id!r} in tenant {own.tenant_id!r}, app {own.app_id!r}."
@@ -81,6 +82,7 @@ def _has_data(context: Context) -> bool:
 
 def _suggest_folder(folder: Path) -> str:
     """Return a hint with a folder beside the missing one that is called like it, if there is one."""
+    # The first part of the path that does not exist is the mistake.
     missing = folder
     while not missing.parent.is_dir():
         missing = missing.parent

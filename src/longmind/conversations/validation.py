@@ -158,6 +158,7 @@ def _validate_value(field: str, kind: type[V], given: Any) -> V:
     try:
         return kind.model_validate(given)
     except ValidationError as error:
+        # Only the first error is shown: it often causes the others.
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in (field, *first["loc"][:1]))
         raise InvalidInput(f"{place}: {first['msg']}.", hint=f"{field} takes {', '.join(kind.model_fields)}.") from None

@@ -28,6 +28,7 @@ def copy(
     as_json: AsJson = False,
 ) -> None:
     """Copy a database and compare both; after an interruption, the same command continues."""
+    # Before either is opened: a copy into itself would find nothing to do, and look like a success.
     if source == target:
         raise InvalidInput("The source and the target are the same database.", hint="Give another --to.")
     # Databases without engines: no job may run and no model is needed.

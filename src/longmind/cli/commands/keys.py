@@ -39,9 +39,10 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create a key and print it. It cannot be shown again."""
+    # The operation refuses this too, but names arguments of Python.
     if (user is not None) + any_user + admin != 1:
         raise InvalidInput(
-            "A key is for one user, for any user, or for administration.",
+            "A key is for one user, for any user, or for an admin.",
             hint="Give one of --user NAME, --any-user or --admin.",
         )
     with open_without_models(url) as engine:
