@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from longmind.compat.mem0 import AsyncMemory, Memory, ValidationError
 from longmind.compat.mem0_config import read_config
@@ -303,6 +304,13 @@ def test_the_arguments_are_those_of_mem0() -> None:
         assert list(inspect.signature(getattr(Memory, name)).parameters) == ["self", *parameters.split()], name
 
 
+class _Config(BaseModel):
+    """A configuration as mem0 has it."""
+
+    llm: dict[str, Any] = {"provider": "openai", "config": {"model": "gpt-5-mini"}}
+    embedder: dict[str, Any] = {"provider": "openai", "config": {"model": "text-embedding-3-small"}}
+
+
 def test_a_configuration_of_mem0_names_model_and_embedder(caplog: pytest.LogCaptureFixture) -> None:
     config = {
         "llm": {"provider": "openai", "config": {"model": "gpt-4.1-mini", "temperature": 0.1, "api_key": "sk-x"}},
@@ -322,6 +330,10 @@ def test_a_configuration_of_mem0_names_model_and_embedder(caplog: pytest.LogCapt
     }
     assert read_config({"embedder": {"provider": "huggingface", "config": {"model": "x"}}}) == {}
     assert read_config(None) == {}
+    # Defaults of an object, such as a model of OpenAI, were not asked for.
+    assert read_config(_Config(llm={"provider": "ollama", "config": {"model": "llama3.2"}})) == {
+        "extractor": "model:ollama:llama3.2"
+    }
     with pytest.raises(ValueError, match="Unsupported LLM provider: abacus"):
         read_config({"llm": {"provider": "abacus", "config": {"model": "x"}}})
     with pytest.raises(ValueError, match="must be a dict"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def _other(engine: Engine, user: str) -> Context:
 
 def _facts(ctx: Context) -> dict[str, Atom]:
     space = ctx.memory.open_default_space()
-    return {atom.text: atom for atom in ctx.memory.list_atoms(space.id, status=None)}
+    return {atom.text: atom for atom in ctx.memory.list_atoms(space.id, status=None, limit=1000)}
 
 
 def _said(ctx: Context) -> list[list[tuple[str, str]]]:
@@ -280,3 +281,18 @@ def test_an_import_into_a_database_without_models_is_found_by_words(tmp_path: Pa
         space = ctx.memory.open_default_space()
         found = ctx.memory.recall_by_topic(space.id, "weather in Graz")
         assert found.passages
+
+
+def test_two_imports_of_one_file_at_once_write_it_once(ctx: Context, tmp_path: Path) -> None:
+    talks = [samples.chatgpt_conversation(f"c-{number}") for number in range(20)]
+    file = samples.write_json(tmp_path / "conversations.json", talks)
+    facts = [{"id": str(number), "memory": f"Fact number {number}", "user_id": "ada"} for number in range(300)]
+    memories = samples.write_json(tmp_path / "mem0.json", facts)
+    with ThreadPoolExecutor(4) as pool:
+        reports = [pool.submit(apply_import, ctx, file, "chatgpt") for _ in range(4)]
+        reports += [pool.submit(apply_import, ctx, memories, "mem0") for _ in range(4)]
+        counted = [report.result() for report in reports]
+    assert sum(report.conversations_new for report in counted) == 20
+    assert sum(report.facts_new for report in counted) == 300
+    assert [len(talk) for talk in _said(ctx)] == [2] * 20
+    assert len(_facts(ctx)) == 300

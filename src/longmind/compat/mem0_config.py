@@ -62,7 +62,7 @@ def _to_dict(config: object) -> dict[str, Any]:
     if dump is None:
         raise ValueError(f"config must be a dict or a MemoryConfig, not {type(config).__name__}.")
     # Defaults of mem0, such as a model of OpenAI, were not asked for.
-    return dict(dump(exclude_unset=True, exclude_defaults=True))
+    return dict(dump(exclude_unset=True))
 
 
 def _name_model(part: object, vendors: Mapping[str, str], noun: str) -> str | None:

@@ -8,7 +8,7 @@ conversation takes no more messages; what it has gained becomes a further part, 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from longmind.ids import id_of
 from longmind.models.content import Content, encode_content
 from longmind.models.message import Role, Visibility
 from longmind.scope import IDENTITY_LIMIT, Scope
-from longmind.store.database import Transaction
+from longmind.store.database import RowRefused, Transaction
 from longmind.store.tables import conversations as store
 from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
@@ -97,9 +97,21 @@ class ConversationArchive:
                 self._write_part(run, part, new, [prepared[each.key] for each in part.messages])
             return part
 
-        written = service._database.write(service._scope, write)
+        written = self._write_once(conversation, write)
         service._wake_workers()
         return written
+
+    def _write_once(self, conversation: ArchivedConversation, write: Callable[[Transaction], NewPart]) -> NewPart:
+        """Run a write; if another import has written the part in between, do what is left."""
+        service = self._service
+        while True:
+            missing = self.find_new(conversation)
+            try:
+                return service._database.write(service._scope, write)
+            except RowRefused:
+                # Two imports make the same id. The part is there now, unless the row was refused for another reason.
+                if self.find_new(conversation) == missing:
+                    raise
 
     def _write_part(
         self,

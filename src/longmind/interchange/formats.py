@@ -7,6 +7,7 @@ another format is refused before its first record is read, with the name of the 
 from __future__ import annotations
 
 import json
+import re
 from fnmatch import fnmatch
 from typing import Any
 
@@ -49,6 +50,7 @@ FORMATS: dict[str, Format] = {
 # The most particular first: a line of nearly every format has some text in it.
 _BY_VALUE = (CHATGPT, CLAUDE, LETTA, CLAUDE_CODE, MCP_MEMORY, LANGGRAPH, MEM0, ZEP, JSONL)
 _OWN_TABLES = {"atoms", "events", "memory_spaces"}
+_OWN_EXPORT = re.compile(rb'\s*\{\s*"format"\s*:\s*"(?:longmind|recollect)\.user"')
 _NOTES = (".md", ".markdown", ".txt")
 
 
@@ -135,6 +137,9 @@ def _detect_part(part: SourcePart) -> str | None:
         return None
     if part.name.lower().endswith(_NOTES):
         return _detect_note(beginning)
+    # Longmind's own document is one value of any size, which need not be parsed to be known.
+    if _OWN_EXPORT.match(beginning):
+        return LONGMIND
     return _detect_value(part) or (_detect_note(beginning) if beginning.startswith(b"---") else None)
 
 
@@ -158,8 +163,6 @@ def _detect_value(part: SourcePart) -> str | None:
         return None
     if first is None:
         return None
-    if isinstance(first.value, dict) and str(first.value.get("format", "")).endswith(".user"):
-        return LONGMIND
     return next((each.name for each in _BY_VALUE if each.is_item(first.value)), None)
 
 
