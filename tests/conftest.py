@@ -63,6 +63,14 @@ def _no_secrets_in_logs(request: pytest.FixtureRequest, tmp_path_factory: pytest
     assert not found, f"{len(found)} secrets were logged: {found[:5]}"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_sleep_time() -> Iterator[None]:
+    """Engines queue no updates of blocks by themselves: tests count jobs, and those of this have them turned on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LONGMIND_SLEEP_TIME", "off")
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """One real PostgreSQL for the whole run, or for each worker of pytest-xdist."""

@@ -74,6 +74,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory and a home of its own, so that no example touches what belongs to somebody."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    # As users have it; the other tests turn it off.
+    monkeypatch.delenv("LONGMIND_SLEEP_TIME")
     monkeypatch.setenv("LONGMIND_URL", f"sqlite:///{tmp_path}/default.db")
     return tmp_path
 

@@ -29,7 +29,7 @@ from longmind.events.mirror.writer import Mirror
 from longmind.events.timeline import TimelineLog
 from longmind.extraction.candidate import Extractor
 from longmind.extraction.extraction_versions import ExtractionVersions
-from longmind.extraction.extractor_registry import choose_extractor
+from longmind.extraction.extractor_registry import choose_extractor, limit_sleep_time
 from longmind.jobs import Jobs
 from longmind.jobs.handler_registry import HandlerRegistry
 from longmind.jobs.wakeup import Bell
@@ -50,6 +50,7 @@ from longmind.settings import Settings
 from longmind.store.database_url import open_database
 from longmind.store.tables.mirror_rows import find_newest_place
 from longmind.store.tables.quotas import QuotaLimits
+from longmind.store.triggers.job_policy import JobPolicy
 from longmind.store.whole_tables.user_rows import UserTableColumns
 from longmind.summaries.distiller_registry import Distillers
 from longmind.summaries.rolling_summaries import RollingSummaries
@@ -135,6 +136,12 @@ class EngineParts:
         except BaseException:
             self.close()
             raise
+        idle = round(settings.sleep_time_idle_seconds * 1_000_000)
+        # Without an extractor nothing could read the conversations, and the jobs would wait for ever.
+        sleeps = settings.sleep_time == "on" and self.extractor_of is not None
+        self.job_policy = JobPolicy(
+            settings.job_attempts, settings.rolling_summary_turns, self.passages_kind, idle if sleeps else None
+        )
         self.rolling = RollingSummaries(database, summariser_of, self.clock, settings.rolling_summary_characters)
         self.distillers = Distillers(self.models, summariser_of)
         survive_forks(self)
@@ -197,6 +204,7 @@ class EngineParts:
                 self.database,
                 self.retriever,
                 self.extractor_of,
+                limit_sleep_time(self.extractor_of, self.settings, self.database, self.clock),
                 self.extraction_versions,
                 self.clock,
                 self.settings.job_attempts,
@@ -273,7 +281,7 @@ class ServiceFactory:
         self._parts = parts
 
     def make_conversations(self, scope: Scope) -> Conversations:
-        parts, settings = self._parts, self._parts.settings
+        parts = self._parts
         return Conversations(
             parts.database,
             scope,
@@ -287,10 +295,8 @@ class ServiceFactory:
                 lambda: Context(scope, self),
                 lambda definitions, arguments: self.make_memory(scope).agent_tools(definitions, arguments),
             ),
-            settings.rolling_summary_turns,
-            settings.job_attempts,
+            parts.job_policy,
             parts.wake_workers,
-            parts.passages_kind,
         )
 
     def make_memory(self, scope: Scope) -> Memory:
@@ -321,7 +327,7 @@ class ServiceFactory:
 
     def make_blocks(self, scope: Scope) -> Blocks:
         parts = self._parts
-        return Blocks(parts.database, scope, parts.clock, self._block_reader(scope))
+        return Blocks(parts.database, scope, parts.clock, self._block_reader(scope), parts.job_policy.sleep_idle)
 
     def make_tools(self, scope: Scope) -> Tools:
         parts = self._parts

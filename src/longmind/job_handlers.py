@@ -10,6 +10,7 @@ from longmind.jobs import Effect, JobRun
 from longmind.recall.embedding_jobs import embed_kind, fill_vectors, passages_kind, reindex_kind
 from longmind.recall.embedding_requests import defer_to_other_engine
 from longmind.store.tables.jobs import JobPostponement
+from longmind.store.tables.sleep_time_rules import make_usual
 from longmind.store.triggers import passage_requests
 from longmind.store.triggers.extraction_requests import CONSOLIDATE, EXTRACT, MINE
 from longmind.store.triggers.rolling_summary import SUMMARISE
@@ -84,7 +85,9 @@ class JobHandlers:
     def _update_blocks(self, run: JobRun) -> Effect | JobPostponement | dict[str, Any]:
         from longmind.blocks.sleep_time_job import OPTIMISTIC_ROUNDS, SleepTimeUpdater
 
-        updater = SleepTimeUpdater(self._parts.database, self._parts.pipeline.fact_reader, self._parts.clock)
+        parts = self._parts
+        usual = make_usual(parts.job_policy.sleep_idle)
+        updater = SleepTimeUpdater(parts.database, parts.pipeline.fact_reader, parts.clock, usual)
         outcome = updater.prepare(
             run.scope, run.job.payload["conversationId"], run.kept, in_transaction=run.round > OPTIMISTIC_ROUNDS
         )

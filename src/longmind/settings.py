@@ -18,12 +18,13 @@ from longmind.errors import InvalidInput, InvalidUrl
 Durability = Literal["full", "normal"]
 JsonlFsync = Literal["always", "interval", "never"]
 JwtAlgorithm = Literal["", "HS256", "RS256"]
+SleepTimeDefault = Literal["on", "off"]
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 Tracing = Literal["off", "host", "console", "otlp"]
 
 _MOST_SECONDS = 365 * 24 * 3600
-_LEAST = {"rolling_summary_turns": 0, "rolling_summary_characters": 200}
+_LEAST = {"sleep_time_daily_tokens": 0, "rolling_summary_turns": 0, "rolling_summary_characters": 200}
 _MOST = {
     "pool_size": 1000,
     "job_attempts": 100,
@@ -36,11 +37,13 @@ _MOST = {
     "session_deletes": 1_000_000,
     "hot_log_events": 100_000,
     "hot_log_days": 36_500,
+    "sleep_time_daily_tokens": 1_000_000_000,
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
     "durability": get_args(Durability),
     "events_jsonl_fsync": get_args(JsonlFsync),
     "jwt_algorithm": get_args(JwtAlgorithm),
+    "sleep_time": get_args(SleepTimeDefault),
     "log_format": get_args(LogFormat),
     "log_level": get_args(LogLevel),
     "tracing": get_args(Tracing),
@@ -94,6 +97,12 @@ class Settings:
     """Monthly cost of the model extractor per app of a tenant, beyond which rules take over; 0 is no cap."""
     extraction_spend_cap_tokens: int = 0
     """The cap in tokens, in and out together, for models of unknown price; 0 is no cap."""
+    sleep_time: SleepTimeDefault = "on"
+    """Updates of memory blocks from settled conversations, for users without a rule of their own: `on` or `off`."""
+    sleep_time_idle_seconds: float = 600.0
+    """The silence after which a conversation has settled, for users without a rule of their own."""
+    sleep_time_daily_tokens: int = 100_000
+    """Tokens a day that a model extractor may cost an app of a tenant in sleep-time memory; then rules take over."""
     models_folder: str = ""
     """The folder of local model files; empty means `.longmind/models` in the home folder."""
     offline: bool = False

@@ -73,7 +73,7 @@ def test_a_conversation_settles_by_ten_minutes_of_silence(
 
 
 @pytest.mark.conforms("C11")
-def test_it_is_off_until_the_app_turns_it_on(
+def test_where_the_settings_turn_it_off_the_app_turns_it_on(
     engine: longmind.Engine, ctx: longmind.Context, clock: SettableClock
 ) -> None:
     assert ctx.blocks.get_sleep_time() == longmind.SleepTime(enabled=False, idle_seconds=600)

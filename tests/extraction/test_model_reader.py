@@ -315,6 +315,8 @@ def test_the_cost_of_all_windows_is_counted_with_the_known_facts() -> None:
 class OneCall:
     """A budget for one call, which remembers what that might have cost."""
 
+    reached = "The spend cap of the month is reached"
+
     def __init__(self) -> None:
         self.reserved: list[CallCost] = []
 

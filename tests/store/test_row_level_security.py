@@ -20,6 +20,7 @@ from longmind.store.tables import erasures, spend
 from longmind.store.tables.messages import NewMessage
 from longmind.store.tables.spend import SpendAmount
 from longmind.store.triggers.conversation_writes import begin_turn
+from longmind.store.triggers.job_policy import JobPolicy
 from tests.embedder import WordsEmbedder
 from tests.store.schema import postgres_columns, postgres_tables, postgres_user_tables
 
@@ -129,7 +130,7 @@ def note(context: longmind.Context) -> None:
 def leave_running(engine: longmind.Engine, scope: longmind.Scope, conversation: longmind.Conversation) -> None:
     """Put a row into the table of turns that are being run, as a process that was killed leaves it."""
     asked = NewMessage(role="user", content='[{"type":"text","text":"Hello"}]', visibility="user", at=1)
-    engine._database.write(scope, begin_turn, scope, conversation.id, "run_1", asked, [], 1, 5, 0)
+    engine._database.write(scope, begin_turn, scope, conversation.id, "run_1", asked, [], 1, JobPolicy())
 
 
 def extract(context: longmind.Context) -> longmind.Binding:

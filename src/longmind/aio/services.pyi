@@ -379,14 +379,14 @@ class AsyncBlocks:
     async def tools(self, agent_id: Identity | None=None) -> Page[BoundTool]:
         """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
     async def set_sleep_time(self, enabled: bool, *, agent_id: Identity | None=None, idle_seconds: float=600.0) -> SleepTime:
-        """Turn updates of blocks from closed or idle conversations on or off.
+        """Turn updates of blocks from closed or idle conversations on or off; they are on unless the settings say not.
 
         Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
         and applies to the agent's blocks and the conversations of contexts that have this agent."""
     async def get_sleep_time(self, *, agent_id: Identity | None=None) -> SleepTime:
         """Return the rule by which the blocks of the user, or of an agent, are updated from conversations.
 
-        An agent without a rule of its own has the user's; without any, it is off."""
+        An agent without a rule of its own has the user's; without any, the settings of the engine decide."""
 
 class AsyncTools:
     def __init__(self, original: Tools, hop: Hop) -> None: ...

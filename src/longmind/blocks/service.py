@@ -51,11 +51,14 @@ class Blocks:
     agent of the context where none is named.
     """
 
-    def __init__(self, database: Database, scope: Scope, clock: Clock, reader: BlockReader) -> None:
+    def __init__(
+        self, database: Database, scope: Scope, clock: Clock, reader: BlockReader, usual_idle: Micros | None
+    ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
         self._reader = reader
+        self._usual_idle = usual_idle
 
     def get(self, block_type: BlockType, *, agent_id: Identity | None = None) -> Block | None:
         """Return a block of the user, or with an agent id of that agent; None if there is none."""
@@ -161,7 +164,7 @@ class Blocks:
     def set_sleep_time(
         self, enabled: bool, *, agent_id: Identity | None = None, idle_seconds: float = 600.0
     ) -> SleepTime:
-        """Turn updates of blocks from closed or idle conversations on or off.
+        """Turn updates of blocks from closed or idle conversations on or off; they are on unless the settings say not.
 
         Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
         and applies to the agent's blocks and the conversations of contexts that have this agent.
@@ -175,9 +178,10 @@ class Blocks:
     def get_sleep_time(self, *, agent_id: Identity | None = None) -> SleepTime:
         """Return the rule by which the blocks of the user, or of an agent, are updated from conversations.
 
-        An agent without a rule of its own has the user's; without any, it is off.
+        An agent without a rule of its own has the user's; without any, the settings of the engine decide.
         """
         rule = self._database.read(self._scope, sleep_time_rules.find, validate_agent(agent_id))
+        rule = rule or sleep_time_rules.make_usual(self._usual_idle)
         return _to_sleep_time(rule) if rule else SleepTime(enabled=False, idle_seconds=_DEFAULT_IDLE_SECONDS)
 
     def _write(self, place: BlockPlace, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:

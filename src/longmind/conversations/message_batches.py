@@ -23,6 +23,7 @@ from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
+from longmind.store.triggers.job_policy import JobPolicy
 from longmind.validation.identifiers import validate_atom_metadata, validate_id, validate_label, validate_metadata
 from longmind.validation.parameter_limits import ConversationId, MessageId, Namespace, Title
 
@@ -36,10 +37,8 @@ class MessageBatches:
     _database: Database
     _scope: Scope
     _clock: Clock
-    _summary_turns: int
-    _attempts: int
+    _job_policy: JobPolicy
     _wake_workers: Callable[[], None]
-    _passages_kind: str | None
 
     def append_messages(
         self,
@@ -87,9 +86,7 @@ class MessageBatches:
             target,
             new,
             self._clock(),
-            self._attempts,
-            self._summary_turns,
-            self._passages_kind,
+            self._job_policy,
             fact_metadata=learned if extract else None,
         )
         self._wake_workers()

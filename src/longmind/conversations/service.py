@@ -43,7 +43,7 @@ from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
-from longmind.store.triggers.extraction_requests import USUAL_ATTEMPTS
+from longmind.store.triggers.job_policy import JobPolicy
 from longmind.summaries.rolling_summaries import RollingSummaries
 from longmind.validation.identifiers import validate_count, validate_id, validate_label, validate_metadata
 from longmind.validation.parameter_limits import (
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_USUAL_JOBS = JobPolicy()
 _EVERYTHING = 2**53  # more than any conversation has messages and any user has conversations
 
 
@@ -87,23 +88,19 @@ class Conversations(MessageBatches):
         blocks: PromptBlocks,
         brief: PromptBrief,
         tools: ToolSource,
-        summary_turns: int = 0,
-        job_attempts: int = USUAL_ATTEMPTS,
+        job_policy: JobPolicy = _USUAL_JOBS,
         wake_workers: Callable[[], None] = lambda: None,
-        passages_kind: str | None = None,
     ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
         self._models = models
         self._rolling = rolling
-        self._summary_turns = summary_turns
+        self._job_policy = job_policy
         self._blocks = blocks
         self._brief = brief
         self._tools = tools
-        self._attempts = job_attempts
         self._wake_workers = wake_workers
-        self._passages_kind = passages_kind
 
     def create_conversation(
         self,
@@ -165,7 +162,7 @@ class Conversations(MessageBatches):
             self._scope,
             validate_id("conversation_id", conversation_id),
             self._clock(),
-            self._attempts,
+            self._job_policy,
         )
         self._wake_workers()
         return closed
@@ -188,7 +185,7 @@ class Conversations(MessageBatches):
                 each,
                 before,
                 self._clock(),
-                self._attempts,
+                self._job_policy,
             )
             for each in stale
         )
@@ -392,8 +389,7 @@ class Conversations(MessageBatches):
             # Chosen last, because making a model may take a second.
             model=self._models.choose(model, provider),
         )
-        jobs = (self._attempts, self._summary_turns, self._passages_kind)
-        return RunningTurn(self._database, self._scope, self._clock, *jobs, plan).run()
+        return RunningTurn(self._database, self._scope, self._clock, self._job_policy, plan).run()
 
     def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
         """Bring the summary of a conversation up to the last finished turn now.
@@ -472,9 +468,7 @@ class Conversations(MessageBatches):
             validate_id("conversation_id", conversation_id),
             *new,
             self._clock(),
-            self._attempts,
-            self._summary_turns,
-            self._passages_kind,
+            self._job_policy,
         )
 
     def _read(

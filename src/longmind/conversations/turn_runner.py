@@ -30,6 +30,7 @@ from longmind.store.erasure_fence import fence_erasures
 from longmind.store.tables import messages, running_turns
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers.conversation_writes import append_to_turn, begin_turn
+from longmind.store.triggers.job_policy import JobPolicy
 from longmind.validation.identifiers import validate_label
 from longmind.validation.text import encode_json, to_storable
 
@@ -70,9 +71,7 @@ class RunningTurn:
     database: Database
     scope: Scope
     clock: Clock
-    job_attempts: int
-    summary_turns: int
-    passages_kind: str | None
+    job_policy: JobPolicy
     plan: TurnPlan
     appended: list[Message] = field(default_factory=list)
     reminders: list[Message] = field(default_factory=list)
@@ -105,9 +104,7 @@ class RunningTurn:
             plan.user,
             reminders,
             self.clock(),
-            self.job_attempts,
-            self.summary_turns,
-            self.passages_kind,
+            self.job_policy,
         )
         # From here on there is a result, and the mark has to be removed in any case.
         self.run_id = run_id
@@ -219,9 +216,7 @@ class RunningTurn:
             self.attempt,
             new,
             self.clock(),
-            self.job_attempts,
-            self.summary_turns,
-            self.passages_kind,
+            self.job_policy,
             ends=ends,
         )
         self.attempt = message.attempt

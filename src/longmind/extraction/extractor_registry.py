@@ -73,6 +73,27 @@ def choose_extractor(
     return lambda scope: CappedExtractor(capped, _load_rules, TenantBudget(database, scope, settings, clock))
 
 
+def limit_sleep_time(
+    extractor_of: ExtractorOf | None, settings: Settings, database: Database, clock: Clock
+) -> ExtractorOf | None:
+    """Return the extractors of sleep-time memory: a model extractor costs `sleep_time_daily_tokens` at the most."""
+    if extractor_of is None:
+        return None
+
+    def choose(scope: Scope) -> Extractor:
+        extractor = extractor_of(scope)
+        # Only extractors that ask a model of ours can be limited; loading their modules to look would take long.
+        if not hasattr(extractor, "limit"):
+            return extractor
+        from longmind.extraction.model.spend_cap import SleepTimeBudget
+
+        budget = SleepTimeBudget(database, scope, settings.sleep_time_daily_tokens, clock)
+        limited: Extractor = extractor.limit(_load_rules, budget)
+        return limited
+
+    return choose
+
+
 def _choose_model_extractor(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtractor:
     """Return the extractor for a name such as `model:openai:gpt-5-mini`."""
     if not name.startswith(_MODEL):

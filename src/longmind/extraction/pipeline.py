@@ -56,7 +56,7 @@ from longmind.store.tables import bindings, extraction_marks, spaces
 from longmind.store.tables.atom_changes import AtomAddition, AtomReinforcement, apply_steps
 from longmind.store.tables.atom_decisions import DecisionOrigin
 from longmind.store.tables.jobs import JobPostponement
-from longmind.store.triggers import extraction_requests
+from longmind.store.triggers import extraction_requests, sleep_time
 from longmind.store.triggers.extraction_requests import ExtractionOrder
 
 Result = dict[str, Any]
@@ -102,13 +102,14 @@ class Pipeline:
         database: Database,
         retriever: AtomRetriever,
         extractor_of: Callable[[Scope], Extractor] | None,
+        sleep_extractor_of: Callable[[Scope], Extractor] | None,
         versions: ExtractionVersions,
         clock: Clock,
         job_attempts: int,
     ) -> None:
         self.consolidator = Consolidator(database, retriever, clock)
         self.pattern_finder = PatternFinder(database, retriever, clock)
-        self.fact_reader = ConversationFactReader(database, extractor_of)
+        self.fact_reader = ConversationFactReader(database, sleep_extractor_of)
         self._known_facts = KnownFactFinder(database, retriever, clock)
         self._database = database
         self._retriever = retriever
@@ -151,7 +152,7 @@ class Pipeline:
         returned.
         """
         if prepared.entries is None:
-            write: Write = partial(_write_nothing, prepared=prepared)
+            write: Write = partial(_write_nothing, prepared=prepared, now=self._clock())
         elif in_transaction:
             write = partial(self._plan_and_write, prepared=prepared, now=self._clock())
         else:
@@ -272,7 +273,7 @@ class Pipeline:
         change = spaces.begin_change(run, space_id, now, len(additions))
         if change.revision != plan.revision + 1:
             raise EffectConflict("Another writer changed the space during the extraction.")
-        _move_watermark(run, prepared)
+        _move_watermark(run, prepared, now)
         origin = DecisionOrigin(order.conversation_id, order.version)
         apply_steps(run, home, space_id, change, plan.steps, now, origin)
         if additions:
@@ -303,16 +304,17 @@ def _find_or_create_space(run: Transaction, prepared: PreparedExtraction, now: M
     return spaces.create(run, prepared.home, prepared.order.space_name, "user", "{}", now).id
 
 
-def _move_watermark(run: Transaction, prepared: PreparedExtraction) -> None:
+def _move_watermark(run: Transaction, prepared: PreparedExtraction, now: Micros) -> None:
     """Move the watermark behind the messages that were read, unless another job has moved it."""
     order, watermark = prepared.order, prepared.source.watermark
     if not extraction_marks.move(run, order.target, watermark, max(order.until, watermark)):
         raise EffectConflict("Another job extracted the conversation at the same time.")
+    sleep_time.on_extracted(run, order.conversation_id, now)
 
 
-def _write_nothing(run: Transaction, prepared: PreparedExtraction) -> Result:
+def _write_nothing(run: Transaction, prepared: PreparedExtraction, now: Micros) -> Result:
     """Move the watermark of an extraction without new messages."""
-    _move_watermark(run, prepared)
+    _move_watermark(run, prepared, now)
     return _build_result(prepared, None)
 
 

@@ -29,7 +29,7 @@ from longmind.runtime.gc_pause import pause_collection
 from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms as store
-from longmind.store.tables import restated_atoms, spaces
+from longmind.store.tables import block_copies, restated_atoms, spaces
 from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.tables.spaces import SpaceChange
@@ -299,7 +299,10 @@ def replace_atom(
     """Write an atom and its index rows as the newer version of another. `begun` is the change, where it has begun."""
     from longmind.recall.index import storage as writing
 
+    old = store.get(run, old_id)
     added, change = store.supersede(run, scope, old_id, atom, now, begun)
+    if old is not None:
+        block_copies.replace_copies(run, scope, old.text, added.text, now)
     writing.write(run, added.memory_space_id, change, indexed)
     _lift_tombstones(run, added.memory_space_id, change, [atom])
     return added
@@ -307,8 +310,9 @@ def replace_atom(
 
 def _archive(run: Transaction, scope: Scope, atom_id: str, rejected: bool, now: Micros) -> None:
     store.archive(run, scope, atom_id, now)
+    atom, slot = store.get_with_slot(run, atom_id)
+    block_copies.remove_copies(run, scope, atom.text, now, for_good=rejected)
     if rejected:
-        atom, slot = store.get_with_slot(run, atom_id)
         spaces.begin_change(run, atom.memory_space_id, now)
         _bury(run, atom.memory_space_id, atom, slot)
 
@@ -320,6 +324,7 @@ def remove_atom(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> No
     atom, slot = store.get_with_slot(run, atom_id)
     space_id, position = store.delete(run, scope, atom_id, now)
     writing.scrub(run, space_id, position)
+    block_copies.remove_copies(run, scope, atom.text, now, for_good=True)
     _bury(run, space_id, atom, slot)
     # A pattern that loses an episode may no longer have enough evidence.
     if atom.category.kind == "EPISODE":

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE, sanitise
 from longmind.clock import Micros
 from longmind.memory.default_space import find_tools_space
-from longmind.models.atom import Atom
+from longmind.models.atom import Atom, Origin
 from longmind.models.tool import BriefEntry
 from longmind.scope import Scope
 from longmind.store.database import Transaction
@@ -67,8 +67,10 @@ def select_entries(behavioral: Sequence[BriefCandidate], others: Sequence[BriefC
     return [*behavioral_positions, *(position for position, _ in others if position in fact_positions)]
 
 
-def read_entries(run: Transaction, scope: Scope, now: Micros) -> tuple[list[Atom], int]:
+def read_entries(run: Transaction, scope: Scope, now: Micros, origin: Origin | None = None) -> tuple[list[Atom], int]:
     """Return the atoms of a brief, and how many entries their space has, superseded ones included.
+
+    origin: the origin that they must have; None lets every one through.
 
     Run it in a snapshot: it reads several tables, which have to agree.
     """
@@ -76,7 +78,8 @@ def read_entries(run: Transaction, scope: Scope, now: Micros) -> tuple[list[Atom
     if space is None:
         return [], 0
     behavioral, others = (
-        atoms.list_newest_entries(run, space.id, behavioral=half, now=now, limit=CONSIDERED) for half in (True, False)
+        atoms.list_newest_entries(run, space.id, behavioral=half, origin=origin, now=now, limit=CONSIDERED)
+        for half in (True, False)
     )
     positions = select_entries(behavioral, others)
     found = atoms.read_at(run, space.id, positions)

@@ -23,7 +23,10 @@ _log = logging.getLogger("longmind.tools")
 
 
 class SessionMemory:
-    """Reads the brief of a scope for a prompt. It is not audited, because no agent has called a tool."""
+    """Reads the brief of a scope for a prompt, of what agents noted.
+
+    It is not audited, because no agent has called a tool.
+    """
 
     def __init__(self, database: Database, scope: Scope, clock: Clock) -> None:
         self._database = database
@@ -46,6 +49,7 @@ class SessionMemory:
 
     def _read(self, deadline: Deadline) -> list[BriefEntry]:
         now, scope = self._clock(), replace(self._scope, group=find_group(self._scope))
-        atoms, _ = self._database.read_snapshot(scope, read_entries, scope, now)
+        # What conversations taught reaches prompts by working contexts and core memory, chosen for the question.
+        atoms, _ = self._database.read_snapshot(scope, read_entries, scope, now, "tool")
         deadline.seal()
         return [to_brief_entry(atom, redact(to_single_line(atom.text)), now, with_provenance=False) for atom in atoms]

@@ -7,16 +7,16 @@ about known facts shows the same ones with every window.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from longmind.errors import ModelCancelled, ModelFailed, ModelTimedOut
-from longmind.extraction.candidate import Candidate, Cost, Extracted, KnownFact, SourceMessage
+from longmind.extraction.candidate import Candidate, Cost, Extracted, Extractor, KnownFact, SourceMessage
 from longmind.extraction.model.answer_schema import FACTS, FactV3, ParsedAnswer, build_answer_schema, read_answer
 from longmind.extraction.model.citations import build_candidates, count_unknown
 from longmind.extraction.model.numbered_facts import NumberedFacts
 from longmind.extraction.model.prompt_versions import Prompt, load_prompt
-from longmind.extraction.model.spend_cap import Budget, CallCost, UnlimitedBudget
+from longmind.extraction.model.spend_cap import Budget, CallCost, CappedExtractor, UnlimitedBudget
 from longmind.extraction.model.transcript import TranscriptWindow, split_into_windows
 from longmind.models.entity import fold_name
 from longmind.providers.language_model import LanguageModel, ModelMessage, ModelReply, ModelRequest
@@ -62,6 +62,10 @@ class ModelExtractor:
         """
         extracted, _ = self.extract_within(messages, version, UnlimitedBudget(), known)
         return extracted
+
+    def limit(self, fallback: Callable[[], Extractor], budget: Budget) -> CappedExtractor:
+        """Return this extractor within a budget, with another one for the messages that are left then."""
+        return CappedExtractor(self, fallback, budget)
 
     def extract_within(
         self, messages: Sequence[SourceMessage], version: str, budget: Budget, known: Sequence[KnownFact] = ()

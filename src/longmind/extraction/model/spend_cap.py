@@ -1,4 +1,6 @@
-"""The monthly cap on what language models cost an app of a tenant, and the extractor that keeps to it.
+"""Caps on what language models cost an app of a tenant, and the extractor that keeps to them.
+
+One is monthly and off unless it is set; another one is daily, and limits what sleep-time memory costs by itself.
 
 The most that a call may cost is reserved before it, and settled to the true cost after it. No call begins once the cap
 is reached, reservations included. So workers that call at the same time exceed it by one call at most, all together.
@@ -36,6 +38,10 @@ class CallCost:
 class Budget(Protocol):
     """A limit on the cost of model calls."""
 
+    @property
+    def reached(self) -> str:
+        """A sentence that says which limit was reached, without the full stop."""
+
     def reserve(self, most: CallCost) -> bool:
         """Set aside the most that a call may cost; return False when the budget is used up."""
 
@@ -45,6 +51,8 @@ class Budget(Protocol):
 
 class UnlimitedBudget:
     """A budget without a limit, which counts nothing."""
+
+    reached = "No spend cap is reached"
 
     def reserve(self, most: CallCost) -> bool:
         """Allow every call."""
@@ -82,12 +90,70 @@ class CappedExtractor:
         fallback = self._fallback()
         rest = fallback.extract(unread, version)
         number = sum(not message.read_only for message in unread)
-        note = f"The spend cap of the month is reached: {fallback.name} read {number} of the messages."
+        note = f"{self._budget.reached}: {fallback.name} read {number} of the messages."
         return replace(
             extracted,
             candidates=[*extracted.candidates, *rest.candidates],
             note=note if extracted.note is None else f"{note} {extracted.note}",
         )
+
+    def limit(self, fallback: Callable[[], Extractor], budget: Budget) -> CappedExtractor:
+        """Return this extractor within another budget too."""
+        return CappedExtractor(self._extractor, fallback, JointBudget(self._budget, budget))
+
+
+class JointBudget:
+    """Two budgets, each of which limits every call."""
+
+    def __init__(self, first: Budget, second: Budget) -> None:
+        self._first = first
+        self._second = second
+        self.reached = first.reached
+
+    def reserve(self, most: CallCost) -> bool:
+        """Set aside the most that a call may cost in both budgets, or in neither."""
+        if not self._first.reserve(most):
+            self.reached = self._first.reached
+            return False
+        if self._second.reserve(most):
+            return True
+        self.reached = self._second.reached
+        self._first.settle(most, CallCost(0, None if most.dollars is None else 0.0))
+        return False
+
+    def settle(self, reserved: CallCost, actual: CallCost) -> None:
+        """Replace a reserved amount with the actual cost in both budgets."""
+        self._first.settle(reserved, actual)
+        self._second.settle(reserved, actual)
+
+
+class SleepTimeBudget:
+    """The tokens that sleep-time memory may cost an app of a tenant in a day of UTC, shared by all processes."""
+
+    reached = "The tokens of the day for sleep-time memory are used up"
+
+    def __init__(self, database: Database, scope: Scope, tokens: int, clock: Clock) -> None:
+        self._database = database
+        self._scope = TenantScope.from_scope(scope)
+        self._tokens = tokens
+        self._clock = clock
+        self._day = ""
+
+    def reserve(self, most: CallCost) -> bool:
+        """Set aside the most that a call may cost, in a transaction of its own."""
+        if not self._tokens:
+            return False
+        now = self._clock()
+        # Remembered, because the call must be settled on the day on which it was reserved.
+        self._day = f"sleep {to_iso(now)[:10]}"
+        cap = SpendAmount(NO_CAP, self._tokens)
+        amount = SpendAmount(tokens=most.tokens)
+        return self._database.write(self._scope, spend.reserve, self._scope, self._day, amount, cap, now)
+
+    def settle(self, reserved: CallCost, actual: CallCost) -> None:
+        """Replace a reserved amount with the actual cost, in a transaction of its own."""
+        change = SpendAmount(tokens=actual.tokens - reserved.tokens)
+        self._database.write(self._scope, spend.settle, self._day, change, self._clock())
 
 
 class TenantBudget:
@@ -105,6 +171,7 @@ class TenantBudget:
         )
         self._clock = clock
         self._month = ""
+        self.reached = "The spend cap of the month is reached"
 
     def reserve(self, most: CallCost) -> bool:
         """Set aside the most that a call may cost, in a transaction of its own."""

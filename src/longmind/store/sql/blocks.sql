@@ -90,6 +90,10 @@ LIMIT :limit;
 SELECT {revision_columns} FROM block_revisions
 WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type AND version = :version;
 
+-- name: rewrite_revision
+UPDATE block_revisions SET content = :content
+WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type AND version = :version;
+
 -- name: drop_revisions
 DELETE FROM block_revisions WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type;
 
@@ -122,7 +126,7 @@ WHERE scope_id = :scope_id AND agent_id IN ('', :agent_id)
 ORDER BY agent_id DESC
 LIMIT 1;
 
--- A job that every message of its conversation puts off. No row comes back while a worker has it.
+-- Queues a job, or moves the one that waits to another time. No row comes back while a worker has it.
 -- name: put_off_waiting_job
 INSERT INTO jobs (
     scope_id, id, tenant_id, app_id, user_id, kind, status, payload, attempts, max_attempts, unique_key,
@@ -137,6 +141,15 @@ SET status = 'queued', due_at = excluded.due_at, epoch = excluded.epoch, attempt
 WHERE jobs.status <> 'running'
 RETURNING id;
 
+-- Only of a closed conversation: the job of an open one waits for silence.
+-- name: hasten_sleep
+UPDATE jobs SET due_at = :now, updated_at = :now
+WHERE scope_id = :scope_id AND kind = 'blocks.sleep' AND unique_key = :conversation_id AND status = 'queued' AND due_at > :now
+  AND EXISTS (
+      SELECT 1 FROM conversations AS closed
+      WHERE closed.scope_id = :scope_id AND closed.id = :conversation_id AND closed.status = 'closed'
+  );
+
 -- name: sleep_state
 SELECT agent_id, status, updated_at, next_sequence - 1, slept_until FROM conversations
 WHERE scope_id = :scope_id AND id = :conversation_id;
@@ -146,6 +159,11 @@ WHERE scope_id = :scope_id AND id = :conversation_id;
 UPDATE conversations SET slept_until = :until
 WHERE scope_id = :scope_id AND id = :conversation_id AND slept_until = :begun_at
 RETURNING id;
+
+-- name: awaited_extraction
+SELECT binding_id FROM extraction_marks
+WHERE scope_id = :scope_id AND conversation_id = :conversation_id AND requested_sequence > until_sequence
+LIMIT 1;
 
 -- name: furthest_extraction_mark
 SELECT MAX(until_sequence) FROM extraction_marks WHERE scope_id = :scope_id AND conversation_id = :conversation_id;

@@ -6,13 +6,14 @@
 id, tenant_id, app_id, namespace, user_id, title, session_id, status, metadata, next_sequence,
 rolling_summary, rolling_summary_until_seq, created_at, updated_at, closed_at
 
+-- The negative number stands for a rule that turns sleep-time memory off; without a rule the engine's own idle time counts.
 -- fragment: settles_at
-(
-    SELECT CASE WHEN rule.enabled = 1 THEN conversations.updated_at + rule.idle END FROM sleep_time AS rule
+NULLIF(COALESCE((
+    SELECT CASE WHEN rule.enabled = 1 THEN conversations.updated_at + rule.idle ELSE -1 END FROM sleep_time AS rule
     WHERE rule.scope_id = :scope_id AND rule.agent_id IN ('', conversations.agent_id)
     ORDER BY rule.agent_id DESC
     LIMIT 1
-)
+), conversations.updated_at + :sleep_idle), -1)
 
 -- name: insert_conversation
 INSERT INTO conversations (
@@ -43,7 +44,7 @@ LIMIT :limit;
 -- begins the newest attempt of that.
 -- It also returns the longest window of the bindings that cover this conversation, NULL if none does, which costs one lookup
 -- in an app without any, whether a job waits that makes vectors of new messages, and when the conversation will have settled,
--- where sleep-time memory is on.
+-- where sleep-time memory is on and no job waits for that yet.
 -- name: take_sequences
 UPDATE conversations
 SET next_sequence = next_sequence + :count,
@@ -71,7 +72,11 @@ RETURNING next_sequence - :count, turn_id, attempt, session_id, namespace, unsum
     SELECT 1 FROM jobs AS waiting
     WHERE waiting.scope_id = :scope_id AND waiting.kind = :passages_kind AND waiting.unique_key = 'passages'
       AND (waiting.status IN ('queued', 'failed') OR (waiting.status = 'running' AND waiting.payload <> '{}'))
-), {settles_at};
+), CASE WHEN NOT EXISTS (
+    SELECT 1 FROM jobs AS sleeping
+    WHERE sleeping.scope_id = :scope_id AND sleeping.kind = 'blocks.sleep' AND sleeping.unique_key = conversations.id
+      AND sleeping.status IN ('queued', 'failed')
+) THEN {settles_at} END;
 
 -- An answered message of the user came again: the assistant's next row begins another answer.
 -- name: mark_asked_again

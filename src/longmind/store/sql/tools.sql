@@ -71,6 +71,7 @@ SELECT position, text FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND status = 'ACTIVE' AND superseded_at IS NULL
   AND (valid_to IS NULL OR valid_to > :now)
   AND (CASE WHEN kind IN ('RULE', 'PREFERENCE') THEN 1 ELSE 0 END) = :behavioral
+  AND (origin = :origin OR :origin IS NULL)
 ORDER BY created_at DESC, position DESC
 LIMIT :limit;
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from longmind.clock import Micros, to_iso, to_micros
 from longmind.errors import Conflict, InvalidInput, NotFound
-from longmind.models.atom import Atom
+from longmind.models.atom import Atom, Origin
 from longmind.scope import Scope
 from longmind.store.database import Row, Transaction
 from longmind.store.tables import atom_decisions, atom_versions, restated_atoms, spaces
@@ -249,10 +249,14 @@ def list_newest_first(
 
 
 def list_newest_entries(
-    run: Transaction, space_id: str, *, behavioral: bool, now: Micros, limit: int
+    run: Transaction, space_id: str, *, behavioral: bool, origin: Origin | None, now: Micros, limit: int
 ) -> list[tuple[int, str]]:
-    """Return positions and texts of the atoms that hold now, newest first: those on behaviour, or all others."""
-    rows = run.all("newest_entries", space_id=space_id, behavioral=int(behavioral), now=now, limit=limit)
+    """Return positions and texts of the atoms that hold now, newest first: those on behaviour, or all others.
+
+    origin: the origin that they must have; None lets every one through.
+    """
+    values = {"space_id": space_id, "behavioral": int(behavioral), "origin": origin, "now": now, "limit": limit}
+    rows = run.all("newest_entries", **values)
     return [(position, text) for position, text in rows]
 
 

@@ -195,6 +195,17 @@ def read_every_revision(run: Transaction) -> Iterator[BlockRevision]:
     return map(_to_revision, run.each("every_revision"))
 
 
+def list_every_revision(run: Transaction) -> list[tuple[BlockPlace, BlockRevision]]:
+    """Return what all blocks of a user held before, each with its block."""
+    revisions = [_to_revision(row) for row in run.all("every_revision")]
+    return [(BlockPlace(revision.block_type, revision.agent_id), revision) for revision in revisions]
+
+
+def rewrite_revision(run: Transaction, place: BlockPlace, revision: int, content: str) -> None:
+    """Replace the content of a revision, for what has to be forgotten."""
+    run.send("rewrite_revision", version=revision, content=content, **place.columns)
+
+
 def restore(
     run: Transaction, scope: Scope, place: BlockPlace, revision: int, expected: Micros | None, now: Micros
 ) -> Block:

@@ -130,10 +130,15 @@ def read_every(run: Transaction) -> Iterator[Conversation]:
 
 
 def close(
-    run: Transaction, scope: Scope, conversation_id: str, stale_before: Micros | None, now: Micros
+    run: Transaction,
+    scope: Scope,
+    conversation_id: str,
+    stale_before: Micros | None,
+    now: Micros,
+    sleep_idle: Micros | None,
 ) -> ClosedConversation | None:
     """Close an open conversation, given an instant only if nothing was appended since; None if it was left as it is."""
-    row = run.one("close_conversation", id=conversation_id, stale_before=stale_before, now=now)
+    row = run.one("close_conversation", id=conversation_id, stale_before=stale_before, now=now, sleep_idle=sleep_idle)
     if row is None:
         return None
     *columns, bound, settles_at = row

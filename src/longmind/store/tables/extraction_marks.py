@@ -45,6 +45,11 @@ def is_extracted(run: Transaction, conversation_id: str, until: int) -> bool:
     return row is not None and row[0] is not None and row[0] >= until
 
 
+def is_awaited(run: Transaction, conversation_id: str) -> bool:
+    """Return whether an extraction of the conversation was requested for any binding, and has not happened yet."""
+    return run.one("awaited_extraction", conversation_id=conversation_id) is not None
+
+
 def forget_conversations(run: Transaction, owner: Scope, speaker: Scope) -> None:
     """Remove the marks that an owner of shared spaces has of another user's conversations."""
     run.send("forget_marks_of", owner=owner.id, speaker_scope=speaker.id)

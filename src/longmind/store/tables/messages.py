@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from longmind.clock import Micros, to_iso
 from longmind.errors import ConversationClosed, IdempotencyMismatch, NotFound
@@ -68,16 +68,23 @@ class MessagePlace:
     vectors_awaited: bool
     """True if a job waits that makes vectors of new messages."""
     settles_at: Micros | None
-    """The time when sleep-time memory reads it if nothing more is said; None where that is off."""
+    """The time when sleep-time memory reads it if nothing more is said; None where that is off, or queued already."""
+
+
+class PlaceTriggers(Protocol):
+    """The settings that decide which jobs a new place may cause."""
+
+    @property
+    def passages_kind(self) -> str | None: ...
+
+    @property
+    def sleep_idle(self) -> Micros | None: ...
 
 
 def take_place(
-    run: Transaction, conversation_id: str, count: int, now: Micros, role: Role, passages_kind: str | None = None
+    run: Transaction, conversation_id: str, count: int, now: Micros, role: Role, triggers: PlaceTriggers
 ) -> MessagePlace:
-    """Take the next places of a conversation for a number of rows; a user's message opens a new turn there.
-
-    passages_kind: the kind of the job that makes vectors of messages, if there is an embedder.
-    """
+    """Take the next places of a conversation for a number of rows; a user's message opens a new turn there."""
     fresh = new_id("turn", now)
     return _take(
         run,
@@ -90,7 +97,8 @@ def take_place(
         spare_turn_id=fresh,
         answered_turn_id=None,
         attempt=None,
-        passages_kind=passages_kind,
+        passages_kind=triggers.passages_kind,
+        sleep_idle=triggers.sleep_idle,
     )
 
 
@@ -98,10 +106,10 @@ def take_place_for_answer(
     run: Transaction,
     question: Message,
     now: Micros,
+    triggers: PlaceTriggers,
     *,
     role: Role = "assistant",
     attempt: int | None = None,
-    passages_kind: str | None = None,
 ) -> MessagePlace:
     """Take a place in the turn of a user's message; the first row of an answer is given the next attempt."""
     attempt = attempt or find_next_attempt(run, question)
@@ -115,7 +123,8 @@ def take_place_for_answer(
         spare_turn_id=None,
         answered_turn_id=question.turn_id,
         attempt=attempt,
-        passages_kind=passages_kind,
+        passages_kind=triggers.passages_kind,
+        sleep_idle=triggers.sleep_idle,
     )
     return replace(place, turn_id=question.turn_id, attempt=attempt)
 

@@ -19,6 +19,11 @@ class SleepRule:
     """The agent whose blocks and conversations it is about; None stands for the user and all conversations."""
 
 
+def make_usual(idle: Micros | None) -> SleepRule | None:
+    """Return the rule for users without one of their own, or None if sleep-time memory is off for them."""
+    return None if idle is None else SleepRule(True, idle, None)
+
+
 def put(run: Transaction, rule: SleepRule, now: Micros) -> None:
     """Write the rule of an agent, or of the user."""
     run.send("set_sleep_time", agent_id=rule.agent_id or "", enabled=int(rule.enabled), idle=rule.idle, now=now)

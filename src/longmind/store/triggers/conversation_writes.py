@@ -21,14 +21,16 @@ from longmind.store.tables import conversations, messages, running_turns
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import MessagePlace, NewMessage
 from longmind.store.triggers import extraction_requests, passage_requests, rolling_summary, sleep_time
-from longmind.store.triggers.extraction_requests import USUAL_ATTEMPTS
+from longmind.store.triggers.job_policy import JobPolicy
+
+_USUAL = JobPolicy()
 
 
 def close(
-    run: Transaction, scope: Scope, conversation_id: str, now: Micros, attempts: int = USUAL_ATTEMPTS
+    run: Transaction, scope: Scope, conversation_id: str, now: Micros, policy: JobPolicy = _USUAL
 ) -> Conversation:
     """Close a conversation and queue the jobs that this causes; one that is closed stays as it is."""
-    conversation = close_if_stale(run, scope, conversation_id, None, now, attempts)
+    conversation = close_if_stale(run, scope, conversation_id, None, now, policy)
     conversation = conversation or conversations.get(run, conversation_id)
     if conversation is None:
         raise NotFound("conversation", conversation_id)
@@ -41,17 +43,19 @@ def close_if_stale(
     conversation_id: str,
     stale_before: Micros | None,
     now: Micros,
-    attempts: int = USUAL_ATTEMPTS,
+    policy: JobPolicy = _USUAL,
 ) -> Conversation | None:
     """Close an open conversation, given an instant only if nothing was appended since; None if it was left as it is."""
-    closed = conversations.close(run, scope, conversation_id, stale_before, now)
+    closed = conversations.close(run, scope, conversation_id, stale_before, now, policy.sleep_idle)
     # Another process has closed it, or a message came since it was found stale.
     if closed is None:
         return None
     if closed.bound:
-        extraction_requests.on_closed(run, scope, closed.conversation, now, attempts)
+        extraction_requests.on_closed(run, scope, closed.conversation, now, policy.attempts)
     if closed.settles_at is not None:
-        sleep_time.queue_reading(run, scope, conversation_id, closed.conversation.message_count, now, now, attempts)
+        sleep_time.queue_reading(
+            run, scope, conversation_id, closed.conversation.message_count, now, now, policy.attempts
+        )
     return closed.conversation
 
 
@@ -61,9 +65,7 @@ def append(
     conversation_id: str,
     new: NewMessage,
     now: Micros,
-    attempts: int = USUAL_ATTEMPTS,
-    summary_turns: int = 0,
-    passages_kind: str | None = None,
+    policy: JobPolicy = _USUAL,
 ) -> Message:
     """Append one message; with a key that was used before, return the message of that time instead."""
     known = messages.find_by_key(run, conversation_id, new)
@@ -71,11 +73,9 @@ def append(
         if messages.find_next_attempt(run, known) > 1:
             messages.mark_asked_again(run, known)
         return known
-    place = messages.take_place(run, conversation_id, 1, now, new.role, passages_kind)
+    place = messages.take_place(run, conversation_id, 1, now, new.role, policy)
     message = messages.insert(run, scope, place, new)
-    _queue_jobs(
-        run, scope, place, message, now, attempts, summary_turns, passages_kind, answers=new.role == "assistant"
-    )
+    _queue_jobs(run, scope, place, message, now, policy, answers=new.role == "assistant")
     return message
 
 
@@ -85,9 +85,7 @@ def append_all(
     target: str | NewConversation,
     new: Sequence[NewMessage],
     now: Micros,
-    attempts: int,
-    summary_turns: int,
-    passages_kind: str | None,
+    policy: JobPolicy,
     *,
     fact_metadata: str | None,
 ) -> AppendedMessages:
@@ -97,13 +95,13 @@ def append_all(
     give the facts this metadata; None queues nothing.
     """
     conversation_id = target if isinstance(target, str) else conversations.create(run, scope, target, now).id
-    rows = [append(run, scope, conversation_id, each, now, attempts, summary_turns, passages_kind) for each in new]
+    rows = [append(run, scope, conversation_id, each, now, policy) for each in new]
     conversation = conversations.get(run, conversation_id)
     if conversation is None:
         raise NotFound("conversation", conversation_id)
     jobs: list[Job] = []
     if fact_metadata is not None:
-        jobs = extraction_requests.on_asked(run, scope, conversation, fact_metadata, now, attempts)
+        jobs = extraction_requests.on_asked(run, scope, conversation, fact_metadata, now, policy.attempts)
     return AppendedMessages(conversation=conversation, messages=rows, jobs=jobs)
 
 
@@ -114,21 +112,19 @@ def append_turn(
     user: NewMessage,
     assistant: NewMessage,
     now: Micros,
-    attempts: int = USUAL_ATTEMPTS,
-    summary_turns: int = 0,
-    passages_kind: str | None = None,
+    policy: JobPolicy = _USUAL,
 ) -> Turn:
     """Append a user's message and its answer side by side; on a retry of the user's message only a new answer."""
     question = messages.find_by_key(run, conversation_id, user)
     if question is None:
         # Both rows take their places in one statement.
-        place = messages.take_place(run, conversation_id, 2, now, "user", passages_kind)
+        place = messages.take_place(run, conversation_id, 2, now, "user", policy)
         question = messages.insert(run, scope, place, user)
         place = replace(place, sequence=place.sequence + 1)
     else:
-        place = messages.take_place_for_answer(run, question, now, passages_kind=passages_kind)
+        place = messages.take_place_for_answer(run, question, now, policy)
     answer = messages.insert(run, scope, place, assistant)
-    _queue_jobs(run, scope, place, answer, now, attempts, summary_turns, passages_kind, answers=True)
+    _queue_jobs(run, scope, place, answer, now, policy, answers=True)
     return Turn(turn_id=question.turn_id, user_message=question, assistant_message=answer)
 
 
@@ -140,16 +136,14 @@ def begin_turn(
     user: NewMessage,
     companions: Sequence[NewMessage],
     now: Micros,
-    attempts: int,
-    summary_turns: int,
-    passages_kind: str | None = None,
+    policy: JobPolicy,
 ) -> list[Message]:
     """Append a user's message and its companions, or find the one that came with the same key, and begin to run it.
 
     Companions are appended after the message, and not again when the message was there. A closed conversation takes
     neither a new message nor a retry.
     """
-    rows = _append_question(run, scope, conversation_id, user, companions, now, attempts, summary_turns, passages_kind)
+    rows = _append_question(run, scope, conversation_id, user, companions, now, policy)
     running_turns.end_old(run, conversation_id, now)
     running_turns.keep_alive(run, conversation_id, run_id, rows[0].turn_id, now)
     return rows
@@ -163,9 +157,7 @@ def append_to_turn(
     attempt: int | None,
     new: NewMessage,
     now: Micros,
-    attempts: int,
-    summary_turns: int,
-    passages_kind: str | None = None,
+    policy: JobPolicy,
     *,
     ends: bool,
 ) -> Message:
@@ -177,16 +169,14 @@ def append_to_turn(
     # Held before the next attempt is counted, so that two answers at once get different ones.
     if attempt is None:
         conversations.hold(run, question.conversation_id)
-    place = messages.take_place_for_answer(
-        run, question, now, role=new.role, attempt=attempt, passages_kind=passages_kind
-    )
+    place = messages.take_place_for_answer(run, question, now, policy, role=new.role, attempt=attempt)
     message = messages.insert(run, scope, place, new)
     if ends:
         running_turns.end(run, question.conversation_id, run_id)
     else:
         running_turns.keep_alive(run, question.conversation_id, run_id, question.turn_id, now)
-    summary_turns = summary_turns if ends else 0
-    _queue_jobs(run, scope, place, message, now, attempts, summary_turns, passages_kind, answers=ends)
+    policy = policy if ends else replace(policy, summary_turns=0)
+    _queue_jobs(run, scope, place, message, now, policy, answers=ends)
     return message
 
 
@@ -197,18 +187,16 @@ def _append_question(
     user: NewMessage,
     companions: Sequence[NewMessage],
     now: Micros,
-    attempts: int,
-    summary_turns: int,
-    passages_kind: str | None = None,
+    policy: JobPolicy,
 ) -> list[Message]:
     question = messages.find_by_key(run, conversation_id, user)
     if question is None:
-        place = messages.take_place(run, conversation_id, 1 + len(companions), now, "user", passages_kind)
+        place = messages.take_place(run, conversation_id, 1 + len(companions), now, "user", policy)
         rows = [
             messages.insert(run, scope, replace(place, sequence=place.sequence + number), new)
             for number, new in enumerate((user, *companions))
         ]
-        _queue_jobs(run, scope, place, rows[0], now, attempts, summary_turns, passages_kind, answers=False)
+        _queue_jobs(run, scope, place, rows[0], now, policy, answers=False)
         return rows
     if conversations.read_status(run, conversation_id) != "open":
         raise ConversationClosed(conversation_id)
@@ -221,9 +209,7 @@ def _queue_jobs(
     place: MessagePlace,
     message: Message,
     now: Micros,
-    attempts: int,
-    summary_turns: int,
-    passages_kind: str | None,
+    policy: JobPolicy,
     *,
     answers: bool,
 ) -> None:
@@ -231,11 +217,13 @@ def _queue_jobs(
     # The row of the conversation, which was written anyway, has said which triggers can apply at all.
     if answers and place.window:
         extraction_requests.on_answer(
-            run, scope, place.conversation_id, place.namespace, message.sequence, now, attempts
+            run, scope, place.conversation_id, place.namespace, message.sequence, now, policy.attempts
         )
-    if summary_turns:
-        rolling_summary.on_appended(run, scope, message, place.unsummarised, summary_turns, now, attempts)
-    if passages_kind is not None and place.window is not None and not place.vectors_awaited:
-        passage_requests.request(run, scope, passages_kind, now, attempts)
+    if policy.summary_turns:
+        rolling_summary.on_appended(run, scope, message, place.unsummarised, policy.summary_turns, now, policy.attempts)
+    if policy.passages_kind is not None and place.window is not None and not place.vectors_awaited:
+        passage_requests.request(run, scope, policy.passages_kind, now, policy.attempts)
     if place.settles_at is not None:
-        sleep_time.queue_reading(run, scope, place.conversation_id, place.sequence, place.settles_at, now, attempts)
+        sleep_time.queue_reading(
+            run, scope, place.conversation_id, place.sequence, place.settles_at, now, policy.attempts
+        )

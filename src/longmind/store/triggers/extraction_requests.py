@@ -15,7 +15,6 @@ from longmind.models.binding import Binding
 from longmind.models.conversation import Conversation
 from longmind.models.job import Job
 from longmind.scope import Scope
-from longmind.settings import Settings
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings, extraction_marks, jobs
 from longmind.store.tables.bindings import BoundSpace
@@ -31,7 +30,6 @@ CONSOLIDATE = "memory.consolidate"
 """The kind of the jobs that merge the facts of a space that say the same, and close those that are over."""
 _SETTLING: Micros = 60 * 1_000_000
 """The delay in which more facts may be learned before a space is consolidated."""
-USUAL_ATTEMPTS = Settings().job_attempts
 
 _FIELDS = {
     "binding_id": "bindingId",

@@ -1,7 +1,8 @@
 """Sleep-time memory: the reading of a conversation once it is closed, or nothing was said in it for a while.
 
-Each message puts off the one job of its conversation, in its own transaction, so that nothing has to be searched for.
-Nothing is queued for users who have not turned it on.
+The first message after a silence queues the one job of its conversation, in its own transaction, so that nothing has to
+be searched for. When the job is due, it waits on if more was said meanwhile; a close makes it due at once. Nothing is
+queued for users who have turned it off.
 """
 
 from __future__ import annotations
@@ -45,10 +46,18 @@ def queue_reading(
             return
 
 
-def read_idle_state(run: Transaction, conversation_id: str, now: Micros) -> IdleState:
-    """Return the part that is to be read, and whether the conversation has settled; raise NotFound if it is gone."""
+def on_extracted(run: Transaction, conversation_id: str, now: Micros) -> None:
+    """Make a job due that has waited for the extraction of its conversation."""
+    run.send("hasten_sleep", conversation_id=conversation_id, now=now)
+
+
+def read_idle_state(run: Transaction, conversation_id: str, now: Micros, usual: SleepRule | None) -> IdleState:
+    """Return the part that is to be read, and whether the conversation has settled; raise NotFound if it is gone.
+
+    usual: the rule for users without one of their own.
+    """
     state = conversations.read_sleep_state(run, conversation_id)
-    rule = sleep_time_rules.find(run, state.agent_id)
+    rule = sleep_time_rules.find(run, state.agent_id) or usual
     settles_at = state.updated_at + (rule.idle if rule else 0)
     settled = state.status == "closed" or settles_at <= now
     return IdleState(rule, settled, settles_at, state.read_until, state.until)
