@@ -12,7 +12,7 @@ USUAL_ATTEMPTS = Settings().job_attempts
 
 @dataclass(frozen=True)
 class JobPolicy:
-    """Which jobs the writes of one engine cause, and how often each is tried."""
+    """The jobs that the writes of one engine cause, and how often each is tried."""
 
     attempts: int = USUAL_ATTEMPTS
     summary_turns: int = 0

@@ -1,7 +1,7 @@
 """Sleep-time memory: the reading of a conversation once it is closed, or nothing was said in it for a while.
 
 The first message after a silence queues the one job of its conversation, in its own transaction, so that nothing has to
-be searched for. When the job is due, it waits on if more was said meanwhile; a close makes it due at once. Nothing is
+be searched for. When the job is due, it waits on if more was said since; a close makes it due at once. Nothing is
 queued for users who have turned it off.
 """
 
