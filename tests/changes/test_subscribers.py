@@ -368,3 +368,35 @@ def test_changes_hold_nothing_of_what_was_said(engine: longmind.Engine, ctx: lon
     assert len(told) == 6
     for change in [*told, *engine.follow()]:
         assert "s3cret" not in change.model_dump_json()
+
+
+@pytest.mark.conforms("A0.6", "A9.2", "A9.4")
+def test_an_erasure_is_a_change_that_names_nobody(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    ctx.blocks.set_sleep_time(False)
+    hold_a_conversation(ctx)
+    told: list[longmind.Change] = []
+    engine.subscribe(told.append)
+    receipt = ctx.admin.delete_user_data(confirm=True)["receipt"]
+    (erased,) = told
+    assert erased.kind == "user.erased"
+    assert (erased.tenant_id, erased.app_id, erased.user_id) == ("acme", "support", "*")
+    assert erased.data == {"scopeId": ctx.scope.id, "epoch": receipt["epoch"], "receiptId": receipt["id"]}
+    # Followers, also those of other processes, read it, and nothing else is left of the user.
+    assert list(engine.follow()) == told
+    assert "ada" not in repr(told)
+    again = ctx.admin.delete_user_data(confirm=True)["receipt"]
+    assert [change.data["receiptId"] for change in engine.follow()] == [receipt["id"], again["id"]]
+
+
+@pytest.mark.conforms("A0.6")
+def test_settings_of_a_user_and_imports_are_changes_too(engine: longmind.Engine, ctx: longmind.Context) -> None:
+    hold_a_conversation(ctx)
+    dump = ctx.admin.export_user_data()
+    told: list[longmind.Change] = []
+    engine.subscribe(told.append, kinds=["sleep_time.updated", "user.imported"])
+    ctx.blocks.set_sleep_time(False, agent_id="writer")
+    root = engine.context(tenant_id="acme", app_id="support", user_id="ada", capabilities={"admin"})
+    root.admin.import_user_data(dump)
+    assert [change.kind for change in told] == ["sleep_time.updated", "user.imported"]
+    assert told[0].data == {"agentId": "writer", "enabled": False}
+    assert (told[1].user_id, told[1].data["scopeId"]) == ("*", ctx.scope.id)

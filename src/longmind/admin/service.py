@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from longmind.audit import app_log
-from longmind.clock import Clock
+from longmind.clock import Clock, Micros
 from longmind.errors import Forbidden, InvalidInput
 from longmind.ids import new_id
 from longmind.scope import Scope, validate_identity
 from longmind.store.database import Database, RowRefused, Transaction
-from longmind.store.tables import keys
+from longmind.store.tables import keys, ledger
 from longmind.store.whole_tables.user_rows import UserTableColumns
 from longmind.validation.text import quote_value
 
@@ -95,7 +95,9 @@ class Admin:
             run.lift_time_limit()
             counts = user_import.import_records(run, records, tables, target)
             details = {"subject": app_log.pseudonym(self._key, target), "counts": counts}
-            app_log.record(run, self._key, self._scope, "import_user_data", new_id("imp", now), details, now)
+            import_id = new_id("imp", now)
+            app_log.record(run, self._key, self._scope, "import_user_data", import_id, details, now)
+            _record_for_app(run, target, "user.imported", now, import_id=import_id)
             return counts
 
         with import_sources.open_source(source) as records:
@@ -113,6 +115,9 @@ class Admin:
 
         Returns the numbers of `deleted` rows, by place, and the `receipt`, which stands in the log of the app. Erasing
         again finds nothing more. Work of the user that is under way can no longer write.
+
+        The changes of the user are erased as well. The app has one more, `user.erased`, which names the user only by
+        the hash that stays with the epoch.
         """
         if confirm is not True:
             raise InvalidInput(
@@ -139,7 +144,9 @@ class Admin:
                 "audit": erased.chains,
                 **({"files": erased.table_files} if erased.table_files else {}),
             }
-            return app_log.record(run, self._key, self._scope, "delete_user_data", receipt_id, details, now), erased
+            receipt = app_log.record(run, self._key, self._scope, "delete_user_data", receipt_id, details, now)
+            _record_for_app(run, scope, "user.erased", now, epoch=erased.epoch, receipt_id=receipt_id)
+            return receipt, erased
 
         receipt, erased = self._database.write_exclusively(scope, erase)
         # From here on the rows are gone: what cannot be removed elsewhere is reported, and is no error.
@@ -196,3 +203,13 @@ class Admin:
         self._database.write(
             self._scope, app_log.record, self._key, self._scope, operation, new_id("adm", now), details, now, outcome
         )
+
+
+def _record_for_app(run: Transaction, user: Scope, kind: str, now: Micros, **data: Any) -> None:
+    """Record a change of a whole user in the ledger of the app.
+
+    The user's own ledger is erased, or is that of an export word for word, and here nothing may name the user.
+    """
+    app = app_log.to_log_owner(user)
+    with run.bind_scope(app) as app_run:
+        ledger.record_change(app_run, app, kind, now, scope_id=user.id, **data)

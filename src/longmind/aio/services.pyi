@@ -626,7 +626,10 @@ class AsyncAdmin:
         """Erase a user for good: every row, and everything derived from the rows. `confirm` must be True.
 
         Returns the numbers of `deleted` rows, by place, and the `receipt`, which stands in the log of the app. Erasing
-        again finds nothing more. Work of the user that is under way can no longer write."""
+        again finds nothing more. Work of the user that is under way can no longer write.
+
+        The changes of the user are erased as well. The app has one more, `user.erased`, which names the user only by
+        the hash that stays with the epoch."""
     async def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
         """Return whether the log of this app holds the receipt of an erasure unchanged, chained to the rest."""
 

@@ -31,7 +31,7 @@ from longmind.providers.language_model import BoundTool
 from longmind.scope import Scope
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import blocks as store
-from longmind.store.tables import sleep_time_rules
+from longmind.store.tables import ledger, sleep_time_rules
 from longmind.store.tables.blocks import BlockPlace
 from longmind.store.tables.sleep_time_rules import SleepRule
 from longmind.validation.identifiers import validate_count
@@ -172,7 +172,7 @@ class Blocks:
         if not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {quote_value(enabled)}.")
         rule = SleepRule(enabled, validate_idle(idle_seconds), validate_agent(agent_id))
-        self._database.write(self._scope, sleep_time_rules.put, rule, self._clock())
+        self._database.write(self._scope, _put_rule, self._scope, rule, self._clock())
         return _to_sleep_time(rule)
 
     def get_sleep_time(self, *, agent_id: Identity | None = None) -> SleepTime:
@@ -210,6 +210,11 @@ def _edit_block(
     if known is not None and content == before:
         return known.block
     return store.write(run, scope, place, content, known, by, now)
+
+
+def _put_rule(run: Transaction, scope: Scope, rule: SleepRule, now: Micros) -> None:
+    sleep_time_rules.put(run, rule, now)
+    ledger.record_change(run, scope, "sleep_time.updated", now, agent_id=rule.agent_id, enabled=rule.enabled)
 
 
 def _to_sleep_time(rule: SleepRule) -> SleepTime:

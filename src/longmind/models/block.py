@@ -83,6 +83,8 @@ class BlockLine(BlockValue):
 class MemoryPolicy(BlockValue):
     """The memory that reaches the model without a tool call.
 
+    A turn and a working context take one. What it leaves out stays available to tools and to explicit reads.
+
     archival_mode: `auto` adds archival lines about the user's message; `tool_only` and `off` add none.
     archival_limit, archival_min_score: the most lines that `auto` adds, and the least score of each.
     include_brief: whether a turn shows the brief of the memory tools, what agents noted in earlier sessions.
@@ -97,7 +99,10 @@ class MemoryPolicy(BlockValue):
 
 
 class SleepTime(BlockValue):
-    """Settings of sleep-time memory: `enabled`, and the seconds of silence after which a conversation is read."""
+    """Settings of sleep-time memory: `enabled`, and the seconds of silence after which a conversation is read.
+
+    They are those of the user or the agent, or else those of the engine.
+    """
 
     enabled: bool
     idle_seconds: float

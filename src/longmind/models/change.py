@@ -38,12 +38,19 @@ ChangeKind = Literal[
     "block.deleted",
     "agent.registered",
     "agent.removed",
+    "sleep_time.updated",
+    "user.imported",
+    "user.erased",
 ]
 """The kinds that this version writes, and that one can subscribe to."""
 
 
 class Change(Value):
-    """A committed change. `cursor` is its position in the ledger; follow on from it."""
+    """A committed change. `cursor` is its position in the ledger; follow on from it.
+
+    It has ids and numbers and never any content. Those of a user are erased with the user; what follows is a change of
+    the app, whose user id is `*`: `user.erased` has the id of the scope, which is a hash, and the epoch that began.
+    """
 
     cursor: int
     kind: str
