@@ -101,6 +101,7 @@ class MemoryFacade(AsyncEvents):
             return await self.recent_persisted(
                 kinds=kinds, tags=tags, limit=limit, level=level, return_event=return_event
             )
+        # Only tags are compared here, so only with tags more than the wanted events have to be read.
         if not tags:
             return await self.recent(kinds=kinds, limit=limit, level=level, return_event=return_event)
         events = await self.recent(kinds=kinds, limit=max(limit * overfetch, _OVERFETCH_LEAST), level=level)
@@ -161,6 +162,7 @@ class MemoryFacade(AsyncEvents):
     async def mark_event_important(self, event_id: str, *, reason: str | None = None, topic: str | None = None) -> None:
         """Record that an event is important, as an event of the kind `memory.core_fact`; unknown ids are ignored."""
         event = await self.get_event(event_id)
+        # The library logs that the event is unknown, and goes on.
         if event is None:
             return
         marks = {"important", "core_fact", *([f"topic:{topic}"] if topic else [])}
@@ -194,6 +196,7 @@ def _read_payload(event: Event) -> Any:
     if event.data is not None:
         return event.data
     text = (event.text or "").strip()
+    # A text that only looks like JSON is returned as it is.
     if text[:1] in ("{", "["):
         try:
             return json.loads(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from longmind.clock import Micros
@@ -123,17 +123,10 @@ class ConversationArchive:
         service, now = self._service, self._service._clock()
         store.create(run, service._scope, new, min(prepared[0].at, now), part.conversation_id)
         # Summaries are for conversations that go on, so none is queued.
+        policy = replace(service._job_policy, summary_turns=0)
         for message in prepared:
-            conversation_writes.append(
-                run,
-                service._scope,
-                part.conversation_id,
-                message,
-                now,
-                service._attempts,
-                passages_kind=service._passages_kind,
-            )
-        conversation_writes.close(run, service._scope, part.conversation_id, now, service._attempts)
+            conversation_writes.append(run, service._scope, part.conversation_id, message, now, policy)
+        conversation_writes.close(run, service._scope, part.conversation_id, now, policy)
 
 
 def explain_refusal(message: ArchivedMessage) -> str | None:

@@ -90,6 +90,7 @@ class MemoryPolicy(BlockValue):
     include_brief: whether a turn shows the brief of the memory tools, what agents noted in earlier sessions.
     """
 
+    # The defaults that hosts of agents expect: core memory in each prompt, archival memory by tool.
     archival_mode: ArchivalMode = "tool_only"
     archival_limit: int = Field(default=10, ge=1, le=200, strict=True)
     archival_min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)

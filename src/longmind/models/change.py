@@ -58,6 +58,7 @@ class Change(Value):
     tenant_id: str
     app_id: str
     user_id: str
+    # Only a change of a conversation has one.
     conversation_id: str | None
     event_id: str
     """The id of the ledger row; for message.appended it is the message's id."""
