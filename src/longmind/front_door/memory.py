@@ -36,6 +36,7 @@ from longmind.front_door.memory_results import (
 from longmind.front_door.message_shapes import read_messages
 from longmind.front_door.model_tools import ToolShape, describe_tools, run_tool
 from longmind.front_door.open_memory import OpenMemory
+from longmind.memory.validation import validate_kinds
 from longmind.models.atom import AtomKind, MetadataFilter
 from longmind.models.job import Job, JobStatus
 from longmind.models.profile import Profile
@@ -43,7 +44,7 @@ from longmind.models.recall import WEAK_BELOW
 from longmind.models.space import MemorySpace
 from longmind.providers.language_model import BoundTool
 from longmind.store.triggers.extraction_requests import EXTRACT
-from longmind.validation.parameter_limits import HITS, LIMIT, Hits, Limit, Name, Query, Score, TokenBudget
+from longmind.validation.parameter_limits import HITS, LIMIT, TOKEN_BUDGET, Hits, Limit, Name, Query, Score, TokenBudget
 from longmind.validation.text import quote_value
 
 T = TypeVar("T")
@@ -178,9 +179,10 @@ class Memory(OpenMemory):
         """
         ctx = self.ctx
         asked = None if query is None else read_query(query)
+        budget = TOKEN_BUDGET.check("tokens", tokens)
         built = self._with_space(
             lambda space: ctx.working_context.build_memory_context(
-                space.id, query=asked, token_budget=tokens, known_at=at
+                space.id, query=asked, token_budget=budget, known_at=at
             )
         )
         return built.context_block if built.sections else ""
@@ -202,6 +204,7 @@ class Memory(OpenMemory):
         """
         ctx = self.ctx
         most = LIMIT.check("limit", limit)
+        kinds = validate_kinds(None if kind is None else [kind])
         now = to_iso(int(datetime.now(UTC).timestamp() * 1_000_000))
 
         def read(space: MemorySpace) -> list[RememberedFact]:
@@ -214,7 +217,7 @@ class Memory(OpenMemory):
                 chosen = [
                     atom
                     for atom in page
-                    if (kind is None or atom.category.kind == kind)
+                    if (kinds is None or atom.category.kind in kinds)
                     and (past or (atom.superseded_by is None and (atom.valid_to is None or atom.valid_to > now)))
                 ]
                 found += read_facts(ctx, chosen)
