@@ -9,8 +9,8 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import count
 
-from langgraph.store.base import PutOp  # type: ignore[import-not-found]  # in its own environment only
-from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]  # as above
+from langgraph.store.base import PutOp
+from langgraph.store.sqlite import SqliteStore
 
 from benchmarks._recall_data import DIMENSION, vectors_of
 from benchmarks.peers._peer import TOP, run

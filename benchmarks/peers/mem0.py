@@ -28,7 +28,7 @@ class Mem0:
     def __init__(self, folder: str) -> None:
         # Read at import: nothing is sent, and nothing is stored outside of the folder.
         os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=f"{folder}/settings")
-        from mem0 import Memory  # type: ignore[import-not-found]  # in its own environment only
+        from mem0 import Memory
 
         unused = {"api_key": "unused"}
         self._memory = Memory.from_config(
