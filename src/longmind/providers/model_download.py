@@ -157,6 +157,8 @@ def _list_installers(requirement: Path, folder: Path) -> Iterator[tuple[str, lis
     """Yield the installers of this machine: a name, the command, and what the command leaves behind."""
     options = [*_OPTIONS, "-r", str(requirement)]
     download = ["download", *options, "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    # It is kept once already, and unpacked.
+    download.append("--no-cache-dir")
     download += ["--timeout", "15", "--retries", "1", "-d", str(folder)]
     if find_spec("pip") is not None:
         # Without the working folder, which may hold a file that is called pip.py.
@@ -165,7 +167,7 @@ def _list_installers(requirement: Path, folder: Path) -> Iterator[tuple[str, lis
         yield "pip", [pip, *download], folder / "*.whl"
     if uv := shutil.which("uv"):
         unpacked = folder / "unpacked"
-        command = [uv, "pip", "install", "--python", sys.executable, "--target", str(unpacked), *options]
+        command = [uv, "pip", "install", "--no-cache", "--python", sys.executable, "--target", str(unpacked), *options]
         yield "uv", command, unpacked
 
 
