@@ -155,3 +155,32 @@ def test_a_long_conversation_is_exported_whole_and_in_order(tmp_path: Path) -> N
         [line] = _export(ctx, "jsonl").splitlines()
         texts = [each["content"][0]["text"] for each in json.loads(line)["messages"]]
         assert texts == [f"message {number}" for number in range(1_234)]
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_an_export_that_comes_back_to_the_same_memory_adds_nothing(ctx: Context, name: str, tmp_path: Path) -> None:
+    _remember(ctx)
+    file = tmp_path / "back"
+    export_memory(ctx, file, name)
+    before = ctx.admin.export_user_data()
+    report = apply_import(ctx, file, name)
+    assert (report.facts_new, report.facts_changed, report.messages_new) == (0, 0, 0)
+    assert report.facts_known == (3 if name == "mem0" else 5)
+    assert ctx.admin.export_user_data() == before
+
+
+def test_a_fact_that_was_edited_in_the_file_supersedes_the_one_here(ctx: Context, tmp_path: Path) -> None:
+    space = ctx.memory.open_default_space()
+    fact = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}, "key": "home"}
+    former = ctx.memory.add_atom(space.id, fact)
+    file = tmp_path / "ada.md"
+    file.write_text(_export(ctx, "markdown").replace("Graz", "Linz"))
+    assert apply_import(ctx, file, "markdown").facts_changed == 1
+    facts = _facts(ctx)
+    assert facts["Ada lives in Graz."].superseded_by == facts["Ada lives in Linz."].id
+    assert (facts["Ada lives in Linz."].supersedes, facts["Ada lives in Linz."].key) == (former.id, "home")
+    assert apply_import(ctx, file, "markdown").facts_known == 1
+    # What has changed here since the export counts more than an older file.
+    ctx.memory.supersede_atom(facts["Ada lives in Linz."].id, {**fact, "text": "Ada lives in Bergen."})
+    file.write_text(file.read_text().replace("Linz", "Wels"))
+    assert apply_import(ctx, file, "markdown").facts_changed_here == 1

@@ -18,7 +18,7 @@ from longmind.conversations.validation import validate_namespace, validate_title
 from longmind.errors import LongmindError
 from longmind.ids import id_of
 from longmind.models.content import Content, encode_content
-from longmind.models.message import Role, Visibility
+from longmind.models.message import Message, Role, Visibility
 from longmind.scope import IDENTITY_LIMIT, Scope
 from longmind.store.database import RowRefused, Transaction
 from longmind.store.tables import conversations as store
@@ -53,6 +53,8 @@ class ArchivedConversation:
     title: str | None = None
     began_at: Micros | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    former_id: str | None = None
+    """The id of the conversation that was exported, for one that comes back from Longmind's own notations."""
 
 
 @dataclass(frozen=True)
@@ -140,14 +142,21 @@ def explain_refusal(message: ArchivedMessage) -> str | None:
 
 def _find_new(run: Transaction, scope: Scope, conversation: ArchivedConversation) -> NewPart:
     known: set[str | None] = set()
+    if conversation.former_id is not None:
+        # Its messages are named by their own ids in an export.
+        known.update(row.id for row in _read_all(run, conversation.former_id))
     for number in range(1, _MOST_PARTS):
         conversation_id = _make_id(scope, conversation, number)
         if store.read_status(run, conversation_id) is None:
             new = [each for each in conversation.messages if _label(each.key) not in known]
             return NewPart(conversation_id, number, new)
-        rows = messages.read_before(run, conversation_id, BEYOND_ALL_SEQUENCES, BEYOND_ALL_SEQUENCES, None)
-        known.update(row.trace_id for row in rows)
+        known.update(row.trace_id for row in _read_all(run, conversation_id))
     return NewPart(_make_id(scope, conversation, _MOST_PARTS), _MOST_PARTS, [])
+
+
+def _read_all(run: Transaction, conversation_id: str) -> list[Message]:
+    """Return all messages of a conversation; none if the user has no such one."""
+    return messages.read_before(run, conversation_id, BEYOND_ALL_SEQUENCES, BEYOND_ALL_SEQUENCES, None)
 
 
 def _make_id(scope: Scope, conversation: ArchivedConversation, number: int) -> str:

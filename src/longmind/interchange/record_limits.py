@@ -45,7 +45,8 @@ def to_archived_fact(fact: ForeignFact, format: Format, now: Micros) -> Archived
     }
     times = {"created_at": created, "valid_from": begins, "valid_to": ends}
     atom |= {name: to_iso(at) for name, at in times.items() if at is not None and at > 0}
-    return ArchivedFact(f"import:{format.name}:{to_storable(fact.id)}", atom)
+    former = fact.id if fact.id.startswith("atom_") else None
+    return ArchivedFact(f"import:{format.name}:{to_storable(fact.id)}", atom, former)
 
 
 def to_archived_conversation(conversation: ForeignConversation, format: Format) -> ArchivedConversation:
@@ -58,6 +59,7 @@ def to_archived_conversation(conversation: ForeignConversation, format: Format) 
         title=title or None,
         began_at=conversation.at,
         metadata={**fit_metadata(conversation.metadata), **origin},
+        former_id=conversation.id if conversation.id.startswith("conv_") else None,
     )
 
 

@@ -39,6 +39,8 @@ class ArchivedFact:
     source: str
     atom: dict[str, Any]
     """The fields of a `NewAtom`, but for the key."""
+    former_id: str | None = None
+    """The id of the atom that was exported, for a fact that comes back from Longmind's own notations."""
 
 
 class FactArchive:
@@ -52,7 +54,8 @@ class FactArchive:
         """Return for each fact the outcome that `write` would have."""
         service = self._service
         prepared = [_prepare(service._scope, each, service._clock()) for each in facts]
-        found = service._database.read(service._scope, _judge, space_id, prepared, service._clock())
+        formers = [each.former_id for each in facts]
+        found = service._database.read(service._scope, _judge, space_id, prepared, formers, service._clock())
         return [verdict for verdict, _ in found]
 
     def write(self, space_id: str, facts: Sequence[ArchivedFact]) -> list[FactVerdict]:
@@ -70,7 +73,8 @@ class FactArchive:
         """Write facts; return None if another writer came in between, so that the outcome has to be found again."""
         service, now = self._service, self._service._clock()
         prepared = [_prepare(service._scope, each, now) for each in facts]
-        expected = service._database.read(service._scope, _judge, space_id, prepared, now)
+        formers = [each.former_id for each in facts]
+        expected = service._database.read(service._scope, _judge, space_id, prepared, formers, now)
         new = [atom for atom, (verdict, _) in zip(prepared, expected, strict=True) if verdict == "new"]
         changed = [
             (known.id, _begin_later(atom, known, now))
@@ -84,7 +88,7 @@ class FactArchive:
         def write(run: Transaction) -> bool:
             # Held from here on, so that nobody else imports the same.
             spaces.begin_change(run, space_id, now)
-            if _judge(run, space_id, prepared, now) != expected:
+            if _judge(run, space_id, prepared, formers, now) != expected:
                 return False
             if indexing is not None:
                 insert_atoms(run, service._scope, space_id, new, indexing, now)
@@ -107,7 +111,7 @@ def explain_refusal(atom: dict[str, Any], now: Micros) -> str | None:
 
 
 def _judge(
-    run: Transaction, space_id: str, atoms: Sequence[PreparedAtom], now: Micros
+    run: Transaction, space_id: str, atoms: Sequence[PreparedAtom], formers: Sequence[str | None], now: Micros
 ) -> list[tuple[FactVerdict, Atom | None]]:
     """Return the outcome for each fact, and the atom that it replaces."""
     # Imported late: the language behind it takes long to load.
@@ -115,14 +119,19 @@ def _judge(
 
     forgotten = find_forgotten(run, space_id, [ForgettableFact(atom.text) for atom in atoms])
     return [
-        ("forgotten", None) if place in forgotten else _judge_one(run, space_id, atom, now)
-        for place, atom in enumerate(atoms)
+        ("forgotten", None) if place in forgotten else _judge_one(run, space_id, atom, former, now)
+        for place, (atom, former) in enumerate(zip(atoms, formers, strict=True))
     ]
 
 
-def _judge_one(run: Transaction, space_id: str, atom: PreparedAtom, now: Micros) -> tuple[FactVerdict, Atom | None]:
+def _judge_one(
+    run: Transaction, space_id: str, atom: PreparedAtom, former_id: str | None, now: Micros
+) -> tuple[FactVerdict, Atom | None]:
     if store.get(run, atom.id) is not None:
         return "known", None
+    former = None if former_id is None else store.get(run, former_id)
+    if former is not None:
+        return _judge_edit(atom, former, space_id)
     holder = None if atom.key is None else restated_atoms.find_by_key(run, space_id, atom.key, now)
     if holder is None:
         return "new", None
@@ -131,8 +140,18 @@ def _judge_one(run: Transaction, space_id: str, atom: PreparedAtom, now: Micros)
     return ("changed", holder) if holder.origin == "import" else ("changed_here", None)
 
 
+def _judge_edit(atom: PreparedAtom, former: Atom, space_id: str) -> tuple[FactVerdict, Atom | None]:
+    """Return the outcome for a fact that was exported from here, and perhaps edited in the file."""
+    if former.text == atom.text:
+        return "known", None
+    holds = former.superseded_by is None and former.status == "ACTIVE" and former.memory_space_id == space_id
+    return ("changed", former) if holds else ("changed_here", None)
+
+
 def _begin_later(atom: PreparedAtom, former: Atom, now: Micros) -> PreparedAtom:
     """Return a version that begins after its former one: if the source does not say since when, then now."""
+    # An atom that the app keeps under a key stays under it.
+    atom = atom._replace(key=former.key or atom.key)
     if atom.valid_from > to_micros(former.valid_from) or (atom.valid_to is not None and atom.valid_to <= now):
         return atom
     return atom._replace(valid_from=now)

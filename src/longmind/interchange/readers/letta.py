@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from longmind.clock import Micros
 from longmind.interchange.readers.chat_content import parse_role, read_text
 from longmind.interchange.records import (
     ForeignConversation,
@@ -75,8 +76,10 @@ def _read_file(file: Mapping[str, Any], name: str) -> Iterator[ForeignRecord]:
     """Yield the agents and blocks of an agent file."""
     for agent in file["agents"]:
         yield from _read_agent(agent, str(agent.get("name") or agent.get("id") or name))
+    # Blocks of the newer schema have no times of their own.
+    exported = parse_time(file.get("created_at"))
     for block in file["blocks"]:
-        yield from _read_block(block, name)
+        yield from _read_block(block, name, exported)
     for noun in ("tools", "files", "sources", "mcp_servers", "groups"):
         if members := file.get(noun) or []:
             yield Omission(f"Letta's {noun.replace('_', ' ')} are no memory", name, len(members))
@@ -143,13 +146,13 @@ def _parse_object(text: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _read_block(block: Any, name: str) -> Iterator[ForeignRecord]:
+def _read_block(block: Any, name: str, exported: Micros | None = None) -> Iterator[ForeignRecord]:
     """Yield the lines of a memory block as facts."""
     if not isinstance(block, Mapping) or not isinstance(block.get("value"), str):
         yield Omission("A block without a value", name)
         return
     label = clean_text(block.get("label")) or "block"
-    at = parse_time(block.get("updated_at")) or parse_time(block.get("created_at"))
+    at = parse_time(block.get("updated_at")) or parse_time(block.get("created_at")) or exported
     for line in block["value"].splitlines():
         text = clean_text(_BULLET.sub("", line))
         # Headings and rules arrange a block and state nothing.
