@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import inspect
 import io
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,8 @@ import pytest
 import longmind
 from harness.postgres import PostgresServer, as_role
 from longmind.operations import OPERATIONS
+from tests.vendor.answer import Answer, Asked
+from tests.vendor.server import Vendor
 from tools import docs
 
 ROOT = Path(__file__).parent.parent
@@ -32,6 +35,27 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 WRITTEN = [page for page in PAGES if page.name not in ("operations.md", "conformance.md", "CHANGELOG.md")]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 POSTGRES_PLACEHOLDER = "postgresql://longmind:secret@db.example/longmind"
+
+
+def answer_as_a_cook(asked: Asked) -> Answer:
+    """What the models of the guides on SDKs say, by the question and by what their instructions remember."""
+    said = asked.last_text
+    if "coffee black" in said and asked.body.get("tools"):
+        given = {"type": "preference", "content": "Drinks coffee black."}
+        return Answer(tools=(("memory_store", json.dumps(given)),))
+    if "allergic to peanuts." in said:
+        return Answer("I will remember that.")
+    if "dinner" in said:
+        knows = "allergic to peanuts" in asked.system
+        return Answer("A curry with cashews, without peanuts." if knows else "Peanut soup.")
+    if "Good evening" in said:
+        return Answer("Good evening, Ada.")
+    if "How do I drink" in said:
+        return Answer("You drink it black." if "coffee black" in asked.system else "I do not know.")
+    return Answer("Noted: black coffee.")
+
+
+ANSWERS = {f"docs/how-to/{name}.md": answer_as_a_cook for name in ("openai", "anthropic")}
 # A block that cannot be run has to be defended here, by its page and its first line.
 NOT_RUN: set[tuple[str, str]] = set()
 
@@ -83,6 +107,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text("utf-8")], ids=name_of)
 @pytest.mark.usefixtures("elsewhere")
 def test_the_python_blocks_of_a_page_run_and_print_what_they_say(page: Path, request: pytest.FixtureRequest) -> None:
+    if name_of(page) in ANSWERS:
+        vendor: Vendor = request.getfixturevalue("vendor")
+        vendor.answers = ANSWERS[name_of(page)]
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks_of(page):
         if block.info != "python":

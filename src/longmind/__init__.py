@@ -33,6 +33,8 @@ from longmind.errors import (
     RateLimited,
     RerankerFailed,
     SchemaTooNew,
+    ServerFailed,
+    ServerUnavailable,
     StoreBusy,
     StoreError,
     StoreFull,
@@ -77,6 +79,8 @@ from longmind.summaries import Summariser
 
 if typing.TYPE_CHECKING:
     from longmind.aio.engine import AsyncContext, AsyncEngine, open_async
+    from longmind.client.async_memory_client import AsyncClient
+    from longmind.client.memory_client import Client
     from longmind.front_door.async_memory import AsyncMemory
     from longmind.front_door.memory import Memory
 
@@ -89,6 +93,7 @@ __all__ = [
     "AgentMemory",
     "AppendedMessages",
     "AssistantTurn",
+    "AsyncClient",
     "AsyncContext",
     "AsyncEngine",
     "AsyncMemory",
@@ -106,6 +111,7 @@ __all__ = [
     "Cancel",
     "Category",
     "Change",
+    "Client",
     "Clock",
     "Conflict",
     "Context",
@@ -172,6 +178,8 @@ __all__ = [
     "SchemaTooNew",
     "Scope",
     "SearchItem",
+    "ServerFailed",
+    "ServerUnavailable",
     "Settings",
     "SleepTime",
     "SpaceGrant",
@@ -205,7 +213,9 @@ __all__ = [
 # Loaded when they are first asked for: a program without an event loop need not wait for asyncio.
 _LATE = {
     **dict.fromkeys(("AsyncContext", "AsyncEngine", "open_async"), "longmind.aio.engine"),
+    "AsyncClient": "longmind.client.async_memory_client",
     "AsyncMemory": "longmind.front_door.async_memory",
+    "Client": "longmind.client.memory_client",
     "Memory": "longmind.front_door.memory",
 }
 

@@ -26,6 +26,8 @@
     ├── ModelNotChosen          400  a language model is needed, and neither the call nor the engine names one
     ├── ModelMissing            503  the files of a local model are missing or damaged
     ├── EngineClosed            503  the engine is closed, or cannot be used in this process
+    ├── ServerUnavailable       503  the server of a client cannot be reached, or is too busy
+    ├── ServerFailed            500  the server of a client failed, or is no Longmind server
     └── StoreError              500  the database failed, not the request
         ├── StoreUnavailable    503  the database cannot be reached or opened
         │   └── OutcomeUnknown  504  the connection was lost during a commit, which may have succeeded
@@ -43,6 +45,7 @@ is its default message, and its first line the title of the REST problem.
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, Literal
 
 
@@ -64,6 +67,11 @@ class LongmindError(Exception):
         # The initialisers of subclasses differ, so an error is rebuilt from its attributes: it must survive pickling on
         # the way back from a process pool.
         return (_rebuild, (type(self), dict(self.__dict__), self.args))
+
+
+def name_problem(kind: type) -> str:
+    """Return the problem type of an error's class: `BlockConflict` is `urn:longmind:problem:block-conflict`."""
+    return "urn:longmind:problem:" + re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
 def _rebuild(kind: type[LongmindError], attributes: dict[str, object], args: tuple[object, ...]) -> LongmindError:
@@ -341,6 +349,19 @@ class EngineClosed(LongmindError):
 
     status = 503
     default_hint = "Open a new engine with longmind.open()."
+
+
+class ServerUnavailable(LongmindError):
+    """The server cannot be reached."""
+
+    status = 503
+    default_hint = "Check the URL and that `longmind serve` is running there, then try again."
+
+
+class ServerFailed(LongmindError):
+    """The server failed."""
+
+    default_hint = "Check that the URL is that of a Longmind server, and see its log."
 
 
 class StoreError(LongmindError):

@@ -229,6 +229,25 @@ def load_caller(given: Mapping[str, str | None], environment: Mapping[str, str] 
     return Caller(**{name: value for name, value in known.items() if value})
 
 
+@dataclass(frozen=True)
+class ServerAddress:
+    """The server of a client. Each field is an argument or `LONGMIND_<NAME>`."""
+
+    server: str = "http://127.0.0.1:8000"
+    key: str | None = field(default=None, repr=False)
+
+
+def load_server(url: str | None, key: str | None, environment: Mapping[str, str] | None = None) -> ServerAddress:
+    """Return the server of a client from its arguments and the environment; the arguments win."""
+    environment = os.environ if environment is None else environment
+    # A key from the environment is meant for the server from the environment, and for no other.
+    known = environment.get("LONGMIND_KEY") if url in (None, environment.get("LONGMIND_SERVER")) else None
+    return ServerAddress(
+        url if url is not None else environment.get("LONGMIND_SERVER") or ServerAddress.server,
+        key if key is not None else known or None,
+    )
+
+
 def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings from arguments and the environment; the arguments win.
 

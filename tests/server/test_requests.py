@@ -11,14 +11,14 @@ import pytest
 
 import longmind
 from longmind.operations import INSPECTIONS, OPERATIONS
-from longmind.server.routes import HTTP_MAPPINGS, make_routes
+from longmind.server.routes import HTTP_MAPPINGS, MEMORY_OPERATIONS, make_routes
 from tests.server.live_server import Client, heard_late, serving
 
 FACT = {"text": "Ada lives in Graz.", "category": {"name": "home", "kind": "FACT"}}
 
 
 def test_every_operation_has_a_place_of_its_own() -> None:
-    assert {operation.path for operation in (*OPERATIONS, *INSPECTIONS)} == set(HTTP_MAPPINGS)
+    assert {operation.path for operation in (*OPERATIONS, *INSPECTIONS, *MEMORY_OPERATIONS)} == set(HTTP_MAPPINGS)
     routes = make_routes()
     assert len({(route.http.method, route.http.path) for route in routes}) == len(routes)
     assert len({route.id for route in routes}) == len(routes)

@@ -55,6 +55,8 @@ class Asked:
     @property
     def _messages(self) -> list[dict[str, Any]]:
         messages = self.body.get("messages", self.body.get("input"))
+        if isinstance(messages, str):
+            return [{"role": "user", "content": messages}]
         assert isinstance(messages, list)
         return messages
 

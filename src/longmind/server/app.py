@@ -20,6 +20,7 @@ from longmind.server.auth.identity import Authenticator
 from longmind.server.endpoint import (
     Endpoint,
     EndpointContext,
+    EventHandler,
     HttpResponse,
     OperationHandler,
     refuse_method,
@@ -34,6 +35,7 @@ from longmind.server.openapi.document import describe_api
 from longmind.server.problems import UnknownPath
 from longmind.server.reference.pages import ReferencePages
 from longmind.server.routes import Route, make_routes
+from longmind.server.served_memory import MemoryHandler
 from longmind.server.streaming import RunTurnHandler
 
 _SPECIAL_HANDLERS: dict[str, type[OperationHandler]] = {
@@ -41,7 +43,9 @@ _SPECIAL_HANDLERS: dict[str, type[OperationHandler]] = {
     "agents.invoke": RunTurnHandler,
     "admin.export_user_archive": ArchiveHandler,
 }
-"""Operations whose response is streamed; all others are answered by OperationHandler."""
+"""Operations whose response is streamed."""
+_HANDLERS_OF_SERVICES: dict[str, type[OperationHandler]] = {"events": EventHandler, "front_door": MemoryHandler}
+"""Services that the query chooses more closely; all others are answered by OperationHandler."""
 
 
 def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
@@ -83,7 +87,9 @@ def make_app(engine: Engine, *, host: str = "127.0.0.1") -> Starlette:
 
 
 def _make_handler(route: Route, shared: EndpointContext) -> OperationHandler:
-    return _SPECIAL_HANDLERS.get(route.operation.path, OperationHandler)(route, shared)
+    operation = route.operation
+    handler = _SPECIAL_HANDLERS.get(operation.path) or _HANDLERS_OF_SERVICES.get(operation.service, OperationHandler)
+    return handler(route, shared)
 
 
 class DocumentEndpoint:

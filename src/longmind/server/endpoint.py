@@ -123,16 +123,18 @@ class OperationHandler:
         shared = self.shared
         context = (
             shared.make_tools_context(identity.scope, connection)
-            if self._service == "tools"
+            if self._service in ("tools", "front_door")
             else shared.context_of(identity.scope)
         )
-        service = getattr(context, self._service)
-        if self.route.has_timeline:
-            level, bucket = arguments.pop("at"), arguments.pop("bucket")
-            if level is not None or bucket is not None:
-                service = service.at(level, bucket=bucket)
-        result = getattr(service, self._name)(**arguments)
+        result = getattr(self.find_service(context, arguments), self._name)(**arguments)
         return self._to_response(result, identity.headers)
+
+    def find_service(self, context: Context, arguments: dict[str, Any]) -> Any:
+        """Return the service of the operation.
+
+        Arguments that choose what it works on are taken out, since the operation itself does not know them.
+        """
+        return getattr(context, self._service)
 
     def respond(self, request: ReceivedRequest) -> HttpResponse:
         """Return the response to a request, whether it succeeds or fails."""
@@ -175,6 +177,17 @@ def to_error_response(error: Exception, headers: RequestHeaders | None = None) -
     status, problem_headers, body = to_problem(error)
     more = {name.lower(): value for name, value in make_error_headers(error).items()}
     return HttpResponse(status, problem_headers | more, body)
+
+
+class EventHandler(OperationHandler):
+    """The handler of operations on events, which may name the timeline to work on.
+
+    Without a name it is the timeline that the headers of the scope lead to.
+    """
+
+    def find_service(self, context: Context, arguments: dict[str, Any]) -> Any:
+        level, bucket = arguments.pop("at"), arguments.pop("bucket")
+        return context.events if level is None and bucket is None else context.events.at(level, bucket=bucket)
 
 
 class Endpoint:

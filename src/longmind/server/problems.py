@@ -6,14 +6,24 @@ docstring the title. Both are public: clients compare the type, so classes here 
 
 from __future__ import annotations
 
-import re
 from http import HTTPStatus
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from longmind.errors import BlockConflict, InvalidInput, LimitExceeded, LongmindError, ToolError
+from longmind.errors import (
+    BlockConflict,
+    ConversationClosed,
+    IdempotencyMismatch,
+    InvalidInput,
+    LimitExceeded,
+    LongmindError,
+    NotFound,
+    RateLimited,
+    ToolError,
+    name_problem,
+)
 
 PROBLEM_TYPE = "application/problem+json"
 _MOST_SHOWN = 5
@@ -132,7 +142,7 @@ def to_problem(error: LongmindError) -> tuple[int, dict[str, str], bytes]:
     """Return the status, the headers and the body that describe an error."""
     status = error.status
     problem: dict[str, Any] = {
-        "type": f"urn:longmind:problem:{_to_slug(type(error))}",
+        "type": name_problem(type(error)),
         "title": (type(error).__doc__ or HTTPStatus(status).phrase).strip().partition("\n")[0],
         "status": status,
         "detail": error.message,
@@ -144,6 +154,14 @@ def to_problem(error: LongmindError) -> tuple[int, dict[str, str], bytes]:
             problem |= error.as_json()
         case BlockConflict() | PreconditionFailed():
             problem["current"] = None if error.current is None else error.current.model_dump()
+        case NotFound():
+            problem |= {"noun": error.noun, "id": error.id}
+        case ConversationClosed():
+            problem["conversation_id"] = error.conversation_id
+        case IdempotencyMismatch():
+            problem["key"] = error.key
+        case RateLimited():
+            problem |= {"limit": error.limit, "window": error.window, "retry_after": error.retry_after}
         case LimitExceeded():
             problem |= {"limit": error.limit, "given": error.given}
         case ShapeError():
@@ -152,7 +170,3 @@ def to_problem(error: LongmindError) -> tuple[int, dict[str, str], bytes]:
     if status in (429, 503):
         headers["retry-after"] = _RETRY_SECONDS if retry_after is None else str(max(1, round(retry_after)))
     return status, headers, to_json(problem)
-
-
-def _to_slug(kind: type) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()

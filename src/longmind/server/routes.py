@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic.alias_generators import to_camel, to_snake
 
+from longmind.front_door.memory import Memory
 from longmind.operations import INSPECTIONS, OPERATIONS, Operation
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -20,12 +21,13 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 NOT_OVER_HTTP = frozenset(
     {"conversations.run_turn." + name for name in ("tool_handler", "on_text", "cancel")}
     | {"tools.bound.confirm", "admin.export_user_archive.target", "agents.invoke.on_text", "agents.invoke.cancel"}
+    | {"front_door.export.path"}
 )
 """Parameters that take functions or files of the calling process, which cannot be sent."""
 _SNAKE_CASE_SERVICES = frozenset({"blocks", "tools", "events"})
 """Services whose JSON uses snake_case."""
-_PREFIXED_SERVICES = _SNAKE_CASE_SERVICES | {"agents"}
-"""Services whose method names need the service name to be understood."""
+_PREFIXES = {name: name for name in (*_SNAKE_CASE_SERVICES, "agents")} | {"front_door": "memory"}
+"""Words before the names of methods that need them to be understood."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ class Route:
     @property
     def id(self) -> str:
         """The operationId, from which generated clients name their methods; it never changes."""
-        name = self.operation.name
-        return to_camel(f"{self.operation.service}_{name}" if self.operation.service in _PREFIXED_SERVICES else name)
+        name, prefix = self.operation.name, _PREFIXES.get(self.operation.service)
+        return to_camel(f"{prefix}_{name}" if prefix else name)
 
     @cached_property
     def in_path(self) -> dict[str, str]:
@@ -76,16 +78,23 @@ class Route:
         """True if parameters that are not in the path are sent in the body instead of the query."""
         return self.http.method in ("POST", "PUT", "PATCH")
 
-    @property
-    def has_timeline(self) -> bool:
-        """True if the query may name the timeline that the operation works on."""
-        return self.operation.service == "events"
-
     def to_wire_name(self, parameter: str) -> str:
         """Return the name of a parameter in a request, without the underscore that avoids a Python keyword."""
         plain = parameter.rstrip("_")
         return plain if self.is_snake_case else to_camel(plain)
 
+
+MEMORY_OPERATIONS: tuple[Operation, ...] = (
+    *(
+        Operation("front_door", name, getattr(Memory, name), "read")
+        for name in ("search", "context", "facts", "profile", "history", "get", "export", "tools")
+    ),
+    *(
+        Operation("front_door", name, getattr(Memory, name), "write")
+        for name in ("add", "flush", "update", "forget", "erase", "run_tool")
+    ),
+)
+"""The methods of `longmind.Memory`. They are made of operations of a context, and stand in no other table."""
 
 HTTP_MAPPINGS: dict[str, HttpMapping] = {
     # The ones that are request for most come first: paths are looked for in this order.
@@ -120,6 +129,21 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
     "memory.recall_timeline": HttpMapping("POST", "/ai-memory/spaces/{memorySpaceId}/recall/timeline"),
     "memory.get_history": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/history"),
     "memory.get_profile": HttpMapping("GET", "/ai-memory/spaces/{memorySpaceId}/profile"),
+    # Memory in three lines.
+    "front_door.add": HttpMapping("POST", "/v1/memory/add", status=201),
+    "front_door.search": HttpMapping("POST", "/v1/memory/search"),
+    "front_door.context": HttpMapping("POST", "/v1/memory/context"),
+    "front_door.facts": HttpMapping("GET", "/v1/memory/facts"),
+    "front_door.profile": HttpMapping("GET", "/v1/memory/profile"),
+    "front_door.history": HttpMapping("GET", "/v1/memory/history"),
+    "front_door.get": HttpMapping("GET", "/v1/memory/facts/{id}"),
+    "front_door.update": HttpMapping("PUT", "/v1/memory/facts/{id}"),
+    "front_door.forget": HttpMapping("POST", "/v1/memory/forget"),
+    "front_door.flush": HttpMapping("POST", "/v1/memory/flush"),
+    "front_door.tools": HttpMapping("GET", "/v1/memory/tools"),
+    "front_door.run_tool": HttpMapping("POST", "/v1/memory/tools/run"),
+    "front_door.export": HttpMapping("GET", "/v1/memory/export"),
+    "front_door.erase": HttpMapping("DELETE", "/v1/memory"),
     # Memory spaces and who may read them.
     "memory.create_memory_space": HttpMapping("POST", "/ai-memory/spaces", status=201),
     "memory.open_default_space": HttpMapping("POST", "/ai-memory/default-space"),
@@ -231,5 +255,5 @@ HTTP_MAPPINGS: dict[str, HttpMapping] = {
 
 def make_routes() -> tuple[Route, ...]:
     """Return the routes of all operations, in the order in which paths are compared."""
-    operations = {operation.path: operation for operation in (*OPERATIONS, *INSPECTIONS)}
+    operations = {operation.path: operation for operation in (*OPERATIONS, *INSPECTIONS, *MEMORY_OPERATIONS)}
     return tuple(Route(operations[name], mapping) for name, mapping in HTTP_MAPPINGS.items())

@@ -7,6 +7,7 @@ types that cannot be sent (files, functions) are removed from the annotations.
 
 from __future__ import annotations
 
+import json
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +30,7 @@ from longmind.scope import Level
 from longmind.server.http.encoded_slashes import decode_slashes
 from longmind.server.problems import to_shape_error
 from longmind.server.routes import NOT_OVER_HTTP, Route
-from longmind.validation.parameter_limits import Identity, strip_limits
+from longmind.validation.parameter_limits import Identity, Name, strip_limits
 
 _NOT_JSON = (datetime, timedelta, LanguageModel, BoundTool, Tool, Cancel)
 """Types that Python callers may pass instead of a text or a number, and that JSON cannot carry."""
@@ -42,8 +43,12 @@ class Absent:
 
 
 ABSENT = Absent()
-TIMELINE_PARAMETERS: dict[str, Any] = {"at": Level | None, "bucket": Identity | None}
-"""The parameters of the query that choose the timeline of events, like `events.at(…)` in Python."""
+CHOOSING_PARAMETERS: dict[str, dict[str, Any]] = {
+    "events": {"at": Level | None, "bucket": Identity | None},
+    "front_door": {"space": Name | None},
+}
+"""Parameters of the query that choose what the operations of a service work on: the timeline, like `events.at(…)` in
+Python, or the space, like `Memory(space=…)`."""
 
 
 class ArgumentReader:
@@ -160,10 +165,9 @@ def _make_model(route: Route, part: str, parameters: Mapping[str, Parameter]) ->
         fields[name] = (to_wire_type(parameter.annotation), Field(alias=route.to_wire_name(name), **known))
     if part == "Query" and route.http.of_block:
         fields["scope"] = (BlockScope | None, Field(default=None, alias="scope"))
-    if part == "Query" and route.has_timeline:
-        fields |= {
-            name: (to_wire_type(kind), Field(default=None, alias=name)) for name, kind in TIMELINE_PARAMETERS.items()
-        }
+    if part == "Query":
+        choosing = CHOOSING_PARAMETERS.get(route.operation.service, {})
+        fields |= {name: (to_wire_type(kind), Field(default=None, alias=name)) for name, kind in choosing.items()}
     config = ConfigDict(extra="forbid", protected_namespaces=())
     return create_model(f"{route.id[:1].upper()}{route.id[1:]}{part}", __config__=config, **fields)
 
@@ -227,6 +231,14 @@ def _is_unsendable(annotation: Any) -> bool:
     return annotation in _NOT_JSON or get_origin(annotation) in (Callable, IO)
 
 
+def _read_object(text: str) -> Any:
+    """Return the object that a query parameter holds as JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _choose_converter(field: FieldInfo) -> Callable[[str], Any] | None:
     """Return the function that converts the text of a query parameter; None if it stays a text.
 
@@ -237,6 +249,8 @@ def _choose_converter(field: FieldInfo) -> Callable[[str], Any] | None:
         return lambda text: _BOOLEANS.get(text, text)
     if int in kinds:
         return lambda text: int(text) if _WHOLE_NUMBER.fullmatch(text) else text
+    if any(get_origin(kind) is dict for kind in kinds):
+        return _read_object
     if types.NoneType in kinds and field.default is not None and str not in kinds:
         # A missing parameter means the default, so "null" is the only way to switch such a filter off.
         return lambda text: None if text == "null" else text

@@ -40,6 +40,7 @@ _REPEATABLE = frozenset(
         "blocks.update",
         "blocks.set_sleep_time",
         "agents.register",
+        "front_door.flush",
         "admin.delete_user_data",
     }
 )

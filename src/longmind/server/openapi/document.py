@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from longmind.models.value import Value
 from longmind.server.http.archive_download import ZIP
-from longmind.server.http.parameters import TIMELINE_PARAMETERS, ArgumentReader
+from longmind.server.http.parameters import CHOOSING_PARAMETERS, ArgumentReader
 from longmind.server.http.preconditions import ENTITY_TAG, find_key_parameter
 from longmind.server.http.responses import ResultWriter
 from longmind.server.openapi.examples import EXAMPLES
@@ -62,6 +62,7 @@ _CREDENTIAL = (
     "With a key for any user, the header X-Longmind-User names the user of a request."
 )
 _TAGS = {
+    "front_door": "Memory in a few calls, with a default for everything else: the methods of `longmind.Memory`.",
     "conversations": "Append-only conversations, and turns that a model answers.",
     "memory": "Spaces, atoms, entities, bindings and the three kinds of recall.",
     "working_context": "A prompt with memory, within a token budget.",
@@ -131,8 +132,7 @@ class _RouteDescription:
         parameters = route.operation.signature.parameters
         self.annotations = {route.to_wire_name(name): each.annotation for name, each in parameters.items()}
         """The types of the parameters, by their names in requests."""
-        if route.has_timeline:
-            self.annotations |= TIMELINE_PARAMETERS
+        self.annotations |= CHOOSING_PARAMETERS.get(route.operation.service, {})
         self._text, notes = split_notes(inspect.getdoc(route.operation.method) or "", parameters)
         self.notes = {route.to_wire_name(name): note for name, note in notes.items()}
         """The notes of the docstring on parameters, by their names in requests."""
@@ -189,7 +189,7 @@ class _RouteDescription:
         required = schema.get("required", [])
         examples = EXAMPLES[self.route.operation.path].get("query", {})
         return [
-            {"name": name, "in": "query", "schema": _to_query_schema(part)}
+            {"name": name, "in": "query", **_describe_query_value(_to_query_schema(part))}
             | self._describe_note(name)
             | ({"required": True} if name in required else {})
             | ({"example": examples[name]} if name in examples else {})
@@ -418,6 +418,13 @@ def _to_query_schema(schema: Schema) -> Schema:
         schema_of_value = {**schema_of_value, "enum": [*schema_of_value["enum"], "null"]}
     plain = {name: part for name, part in schema_of_value.items() if name != "default"}
     return plain if default is None else {**plain, "default": default}
+
+
+def _describe_query_value(schema: Schema) -> Schema:
+    """Return the part of a parameter that says how its value is written: an object is written as JSON."""
+    return (
+        {"content": {"application/json": {"schema": schema}}} if schema.get("type") == "object" else {"schema": schema}
+    )
 
 
 def _name_response(status: int) -> str:

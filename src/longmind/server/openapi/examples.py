@@ -23,6 +23,25 @@ _FACT = {
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    # Memory in three lines
+    "front_door.add": {"body": {"content": "I live in Vienna and I'm allergic to peanuts."}},
+    "front_door.search": {"body": {"query": "What can't I eat?", "limit": 5}},
+    "front_door.context": {"body": {"query": "Plan a dinner.", "tokens": 800}},
+    "front_door.facts": {"query": {"category": "diet", "limit": 20}},
+    "front_door.profile": {},
+    "front_door.history": {"query": {"attribute": "home"}},
+    "front_door.get": {"path": {"id": _ATOM["atomId"]}},
+    "front_door.update": {"path": {"id": _ATOM["atomId"]}, "body": {"text": "User lives in Graz."}},
+    "front_door.forget": {"body": {"query": "my old job", "preview": True}},
+    "front_door.flush": {},
+    "front_door.tools": {"query": {"shape": "anthropic"}},
+    "front_door.run_tool": {
+        "body": {
+            "call": {"type": "tool_use", "id": "toolu_1", "name": "memory_search", "input": {"query": "What to eat"}}
+        }
+    },
+    "front_door.export": {},
+    "front_door.erase": {},
     # Conversations
     "conversations.get_conversation": {"path": _CONVERSATION},
     "conversations.list_conversations": {"query": {"namespace": "daily-checkin", "status": "open", "limit": 20}},

@@ -11,6 +11,7 @@ from longmind.server.reference.schema_text import Schema, describe_type, format_
 
 _PREFIX = "#/components/schemas/"
 _PLACES = {"path": "Path", "query": "Query", "header": "Headers"}
+_TITLES = {"front_door": "Memory in three lines"}
 View = dict[str, Any]
 
 
@@ -119,7 +120,7 @@ class DocumentView:
         for place, heading in _PLACES.items():
             listed = [each for each in operation.get("parameters", ()) if each["in"] == place]
             properties = {
-                each["name"]: {"description": each.get("description", ""), **each["schema"]} for each in listed
+                each["name"]: {"description": each.get("description", ""), **_find_schema(each)} for each in listed
             }
             required = [each["name"] for each in listed if each.get("required")]
             if listed:
@@ -176,6 +177,13 @@ class DocumentView:
         return self._schemas[name] if name else schema
 
 
+def _find_schema(parameter: dict[str, Any]) -> Schema:
+    """Return the schema of a parameter, which may be written as JSON."""
+    content: dict[str, Any] = parameter.get("content", {})
+    schema: Schema = parameter["schema"] if "schema" in parameter else content["application/json"]["schema"]
+    return schema
+
+
 def _find_name(schema: Schema) -> str:
     reference: str = schema.get("$ref", "")
     return reference.removeprefix(_PREFIX)
@@ -194,7 +202,7 @@ def _collect_names(part: Any, found: set[str]) -> None:
 
 
 def _to_title(service: str) -> str:
-    return service.replace("_", " ").capitalize()
+    return _TITLES.get(service) or service.replace("_", " ").capitalize()
 
 
 def _quote(name: str) -> str:
