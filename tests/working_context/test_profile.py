@@ -58,12 +58,15 @@ def test_it_never_takes_more_than_150_tokens(ada: Ada, template_id: str) -> None
     assert count(rendered.removesuffix("</remembered>").strip()) <= PROFILE_TOKENS
 
 
-def test_a_short_budget_drops_its_last_lines_and_says_so(ada: Ada) -> None:
+def test_it_takes_a_fifth_of_a_short_budget_and_its_other_facts_can_be_recalled(ada: Ada) -> None:
     atoms = [ada.remember(f"User likes fruit number {number}.", "taste") for number in range(6)]
-    whole = ada.build()
-    tight = ada.build(token_budget=whole.tokens_estimated - 5)
-    assert len(section(tight, "profile")) < 6
-    assert section(tight, "profile") + tight.left_out.profile == [atom.id for atom in reversed(atoms)]
+    first_ones = [atom.id for atom in reversed(atoms)]
+    assert section(ada.build(), "profile") == first_ones
+    tight = ada.build(token_budget=250, recall_query="fruit")
+    shown = section(tight, "profile")
+    assert 0 < len(shown) < 6
+    assert shown == first_ones[: len(shown)]
+    assert set(section(tight, "recalled")) == set(first_ones) - set(shown)
 
 
 def test_a_line_of_a_block_that_says_the_same_is_not_repeated(ada: Ada) -> None:

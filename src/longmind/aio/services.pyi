@@ -328,19 +328,20 @@ class AsyncWorkingContexts:
 
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
-        include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
-        that repeat other parts of the context or taught a fact that has changed since, are always left out. Weak facts
-        are marked as perhaps unrelated.
-        include_profile: False leaves out the profile of the user, which takes at most 150 tokens (see `get_profile`).
+        include_quotes: False leaves out what was said in conversations that lead to the space. Quotes that repeat other
+        parts of the context or taught a fact that has changed since are left out. Weak facts are marked as perhaps
+        unrelated; weak quotes as well, and they are left out where something fits the query far better.
+        include_profile: False leaves out the profile of the user, which takes at most 150 tokens, and a fifth of
+        the budget (see `get_profile`).
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
         memory_policy: the memory blocks to show: by default the core blocks of the user and of `agent_id` (by default
         the context's agent); archival lines about the query too where the policy says so.
 
-        If the budget is short, weak hits are dropped first, then the oldest turns, then the worst quotes,
-        then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;
-        at last the summary is cut. Raises NotFound for an unknown conversation or space."""
+        If the budget is short, weak hits and quotes are dropped first, then the oldest turns, then the other hits and
+        quotes, the least relevant first, then the least important always-on atoms, then lines of blocks, then those of
+        the profile; at last the summary is cut. Raises NotFound for an unknown conversation or space."""
     async def build_memory_context(self, memory_space_id: SpaceId, *, query: str | None=None, recall_limit: RecalledHits=8, token_budget: TokenBudget=800, include_quotes: bool=True, include_profile: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
         """Build the memory part of a prompt, without a conversation: the profile, and facts and quotes about a query.
 

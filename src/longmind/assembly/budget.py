@@ -1,9 +1,9 @@
 """Cutting a prompt to its token budget.
 
-Sections come in the order of importance. Pieces are dropped from the last section backwards, weak ones
-first; texts are cut only when
-no other piece is left. Tokens of parts do not add up to those of the whole, so the parts only guess how many to drop,
-and every candidate is rendered and counted as a whole. The result keeps as many pieces as fit, never one more.
+Sections come in the order of importance. Pieces are dropped from the last section backwards; recalled ones of
+different sections compete by their relevance, and weak ones go before all else. Texts are cut only when no other piece
+is left. Tokens of parts do not add up to those of the whole, so the parts only guess how many to drop, and every
+candidate is rendered and counted as a whole. The result keeps as many pieces as fit, never one more.
 """
 
 from __future__ import annotations
@@ -37,14 +37,7 @@ def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callab
 
     measure: renders sections and counts the tokens of the result. cost: guesses the tokens of one piece.
     """
-    going = [
-        (place, piece)
-        for place in reversed(range(len(sections)))
-        if sections[place].shape != "text"
-        for piece in sections[place].list_drop_order()
-    ]
-    # What is perhaps unrelated goes before all else; the order stays otherwise.
-    going.sort(key=lambda each: not sections[each[0]].pieces[each[1]].weak)
+    going = _list_drop_order(sections)
     text, tokens = measure(sections)
     if tokens <= budget:
         return FittedPrompt(text, tokens, tuple(sections), {}, False)
@@ -69,6 +62,25 @@ def fit(sections: Sequence[Section], budget: int, measure: Measure, cost: Callab
             break
         gone, (text, tokens) = gone - 1, closer
     return FittedPrompt(text, tokens, tuple(drop_first(gone)), _group_dropped(sections, going[:gone]), False)
+
+
+def _list_drop_order(sections: Sequence[Section]) -> list[tuple[int, int]]:
+    """Return the places of the pieces of all sections in the order in which they are dropped."""
+    going: list[tuple[int, int]] = []
+    recalled: list[tuple[int, int]] = []
+    for place in reversed(range(len(sections))):
+        section = sections[place]
+        if section.shape == "text":
+            continue
+        places = [(place, piece) for piece in section.list_drop_order()]
+        recalled += [each for each in places if section.pieces[each[1]].relevance is not None]
+        going += [each for each in places if section.pieces[each[1]].relevance is None]
+    recalled.sort(key=lambda each: sections[each[0]].pieces[each[1]].relevance or 0.0)
+    weak = [each for each in recalled if sections[each[0]].pieces[each[1]].weak]
+    # The turns stand behind all that was recalled, and go before what is surely related.
+    behind = max((place for place, _ in recalled), default=len(sections))
+    turns = [each for each in going if each[0] > behind]
+    return [*weak, *turns, *recalled[len(weak) :], *going[len(turns) :]]
 
 
 def _count_pieces_to_drop(costs: Sequence[int], gone: int, excess: int) -> int:

@@ -13,6 +13,10 @@ from longmind.models.atom import Atom
 PROFILE = "profile"
 PROFILE_TOKENS = 150
 """The most tokens of a profile, with its heading and the notice above suggestions."""
+_SHARE_OF_PROMPT = 5
+"""A profile takes at most a fifth of the tokens of a prompt, so that the question at hand has room."""
+_LEAST_TOKENS = 50
+"""The tokens that a profile may take in the shortest prompt: less has no room for a single line."""
 _MOST_LINE_TOKENS = 50
 """The most tokens of one fact: a longer one would push out all others."""
 _MOST_MISSES = 20
@@ -20,16 +24,20 @@ _MOST_MISSES = 20
 
 
 def make_profile_section(
-    ranked: Iterable[Atom], layout: Callable[[Section], str], count: TokenCounter, said: Iterable[Piece] = ()
+    ranked: Iterable[Atom],
+    layout: Callable[[Section], str],
+    count: TokenCounter,
+    said: Iterable[Piece] = (),
+    most: int = PROFILE_TOKENS,
 ) -> Section:
-    """Return the section with the first facts that fit into `PROFILE_TOKENS` when they are laid out.
+    """Return the section with the first facts that fit into `most` tokens when they are laid out.
 
     A fact that is too long for the rest makes room for the next one. said: pieces that are shown elsewhere, and whose
     wording is not repeated.
     """
     known = {_fold(piece) for piece in said}
     chosen: list[Piece] = []
-    left = PROFILE_TOKENS - count(layout(Section(PROFILE, "memory"))) - 1
+    left = most - count(layout(Section(PROFILE, "memory"))) - 1
     misses = 0
     for atom in ranked:
         if misses == _MOST_MISSES:
@@ -46,9 +54,14 @@ def make_profile_section(
         left -= needed
         misses = 0
     # Tokens of lines only nearly add up to those of the text, and a layout may add its own.
-    while chosen and count(layout(Section(PROFILE, "memory", tuple(chosen)))) > PROFILE_TOKENS:
+    while chosen and count(layout(Section(PROFILE, "memory", tuple(chosen)))) > most:
         chosen.pop()
     return Section(PROFILE, "memory", tuple(chosen))
+
+
+def limit_profile(budget: int) -> int:
+    """Return the most tokens of the profile in a prompt with a budget."""
+    return min(PROFILE_TOKENS, max(_LEAST_TOKENS, budget // _SHARE_OF_PROMPT))
 
 
 def write_profile(title: str, section: Section) -> str:

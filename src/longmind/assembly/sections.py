@@ -26,6 +26,8 @@ class Piece:
     messages: tuple[Message, ...] = ()
     weak: bool = False
     """True if it was recalled, but may have nothing to do with the question."""
+    relevance: float | None = None
+    """For what was recalled, the probability that it is about the question."""
 
     def list_message_ids(self) -> list[str]:
         """Return the ids of the messages that the piece shows."""

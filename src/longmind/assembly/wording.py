@@ -23,10 +23,11 @@ _WEAK = "perhaps unrelated"
 _ROLES = {"user": "User", "assistant": "Assistant", "system": "Application", "tool": "Tool"}
 
 
-def make_atom_piece(atom: Atom, *, weak: bool = False) -> Piece:
+def make_atom_piece(atom: Atom, *, weak: bool = False, relevance: float | None = None) -> Piece:
     """Return a fact with the day it holds from, its end, and its source.
 
-    weak: pass True to remark that it was recalled, but may have nothing to do with the question.
+    weak: pass True to remark that it was recalled, but may have nothing to do with the question. relevance: the score
+    of what was recalled.
     """
     category, date = _sanitise_category(atom.category.name), atom.valid_from[:10]
     until = atom.valid_to[:10] if atom.valid_to is not None else ""
@@ -42,7 +43,7 @@ def make_atom_piece(atom: Atom, *, weak: bool = False) -> Piece:
         "until": until,
         "source": source,
     }
-    return Piece(fields, atom=atom, weak=weak)
+    return Piece(fields, atom=atom, weak=weak, relevance=relevance)
 
 
 # Few categories have many atoms each.
@@ -68,15 +69,16 @@ def make_turns_piece(messages: Sequence[Message]) -> Piece:
 def make_quote_piece(passage: Passage, message: QuotedMessage) -> Piece:
     """Return a message of a passage with the day on which it was said, and who said it."""
     date, speaker, text = message.said_at[:10], _ROLES[message.role], sanitise(message.text)
+    remark = f" ({_WEAK})" if passage.weak else ""
     fields = {
-        "line": f"{date}, {speaker}: {text}",
+        "line": f"{date}, {speaker}{remark}: {text}",
         "conversation": passage.conversation_id,
         "who": speaker,
         "role": message.role,
         "date": date,
         "text": text,
     }
-    return Piece(fields, quoted=message)
+    return Piece(fields, quoted=message, weak=passage.weak, relevance=passage.score)
 
 
 def describe_message(message: Message) -> str:

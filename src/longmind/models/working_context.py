@@ -35,7 +35,10 @@ class LeftOut(Value):
     quotes: list[str] = Field(default_factory=list)
     """The ids of messages that were found for the query, the best first."""
     profile: list[str] = Field(default_factory=list)
-    """The ids of facts of the profile, the first ones first."""
+    """The ids of facts of the profile, the first ones first.
+
+    Those beyond its fifth of the budget are not among them: they can be recalled.
+    """
 
 
 class WorkingContext(Value):

@@ -15,6 +15,10 @@ from longmind.models.recall import Passage, QuotedMessage
 from longmind.working_context.turns import Turn
 
 _MOST_SPARE = 40
+_LEAST_SCORE = 0.02
+"""The score below which a weak quote is not worth its tokens."""
+_FAR_BEHIND = 0.1
+"""The share of the best score that a weak quote needs: where something fits the question, the rest is noise."""
 _DENIALS = frozenset(("no", "not"))
 """Words that are too common to tell what a text is about, and turn around what it says."""
 _SENTENCE_BREAK = re.compile("\n|(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f])")
@@ -29,15 +33,20 @@ def count_spare_passages(turns: Iterable[Turn]) -> int:
 
 
 def make_quotes_section(
-    passages: Iterable[Passage], query: str, turns: Sequence[Turn], said: Iterable[str], limit: int
+    passages: Iterable[Passage],
+    query: str,
+    turns: Sequence[Turn],
+    said: Iterable[str],
+    limit: int,
+    best_score: float = 0.0,
 ) -> Section:
-    """Return the section with the best relevant passages that add something; the worst is dropped first.
+    """Return the section with the best passages that add something; the worst is dropped first.
 
     passages: best first. turns: those that the context shows as well. said: the texts of its other sections; a message
-    adds nothing if one of these texts, or another quote, has all of its words.
+    adds nothing if one of these texts, or another quote, has all of its words. best_score: that of the best fact.
     """
     shown = {message.id for turn in turns for message in turn}
-    relevant = [passage for passage in passages if not passage.weak]
+    relevant = _drop_far_behind(list(passages), best_score)
     candidates = [(each, message) for each in relevant for message in each.messages if message.id not in shown]
     if not candidates:
         return Section("quotes", "quotes")
@@ -52,6 +61,13 @@ def make_quotes_section(
             chosen.append((passage, message))
             known.append(words)
     return _to_section(chosen)
+
+
+def _drop_far_behind(passages: Sequence[Passage], best_score: float) -> list[Passage]:
+    """Return passages without the weak ones that something else is far ahead of, or that say next to nothing."""
+    best = max((passage.score for passage in passages), default=0.0)
+    least = max(_LEAST_SCORE, _FAR_BEHIND * max(best, best_score))
+    return [passage for passage in passages if not passage.weak or passage.score >= least]
 
 
 def split_sentences(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longmind.assembly.assembler import assemble
 from longmind.assembly.budget import FittedPrompt
-from longmind.assembly.profile_text import PROFILE, make_profile_section
+from longmind.assembly.profile_text import PROFILE, limit_profile, make_profile_section
 from longmind.assembly.sanitiser import sanitise
 from longmind.assembly.sections import Piece, Section, list_atoms_in_order
 from longmind.assembly.templates import Template, Templates
@@ -129,19 +129,20 @@ class WorkingContexts:
 
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
-        include_quotes: False leaves out what was said in conversations that lead to the space. Weak quotes, and those
-        that repeat other parts of the context or taught a fact that has changed since, are always left out. Weak facts
-        are marked as perhaps unrelated.
-        include_profile: False leaves out the profile of the user, which takes at most 150 tokens (see `get_profile`).
+        include_quotes: False leaves out what was said in conversations that lead to the space. Quotes that repeat other
+        parts of the context or taught a fact that has changed since are left out. Weak facts are marked as perhaps
+        unrelated; weak quotes as well, and they are left out where something fits the query far better.
+        include_profile: False leaves out the profile of the user, which takes at most 150 tokens, and a fifth of
+        the budget (see `get_profile`).
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
         memory_policy: the memory blocks to show: by default the core blocks of the user and of `agent_id` (by default
         the context's agent); archival lines about the query too where the policy says so.
 
-        If the budget is short, weak hits are dropped first, then the oldest turns, then the worst quotes,
-        then the worst hits, then the least important always-on atoms, then lines of blocks, then those of the profile;
-        at last the summary is cut. Raises NotFound for an unknown conversation or space.
+        If the budget is short, weak hits and quotes are dropped first, then the oldest turns, then the other hits and
+        quotes, the least relevant first, then the least important always-on atoms, then lines of blocks, then those of
+        the profile; at last the summary is cut. Raises NotFound for an unknown conversation or space.
         """
         return self._build(
             validate_id("conversation_id", conversation_id),
@@ -239,7 +240,7 @@ class WorkingContexts:
         # Reads never lock memory, so it may change between the two recalls.
         for _ in range(_TRIES):
             standing, profile, shown = self._read_standing(
-                owner, space_id, state, template, names, now, known, include_profile=include_profile
+                owner, space_id, state, template, names, now, known, limit_profile(budget) if include_profile else 0
             )
             found = self._recall(owner, space_id, query or "", wanted_hits, options, tuple(shown), now, known)
             if {atom.id for atom in shown.values()}.isdisjoint(hit.atom.supersedes for hit in found.hits):
@@ -249,7 +250,7 @@ class WorkingContexts:
         summary = sanitise(state.summary) if include_rolling_summary else ""
         # A weak fact is marked rather than left out: a rule may hold whatever the question is about.
         stated_before = [*profile.pieces, *standing.pieces]
-        recalled = [make_atom_piece(hit.atom, weak=hit.weak) for hit in found.hits]
+        recalled = [make_atom_piece(hit.atom, weak=hit.weak, relevance=hit.score) for hit in found.hits]
         # The order of sections is the order of importance: the last section is dropped first.
         sections = [
             profile,
@@ -259,10 +260,11 @@ class WorkingContexts:
             Section("recalled", "memory", _drop_repeated(recalled, stated_before, remembered.pieces)),
         ]
         said = _list_said(template.select_visible(sections))
+        best_score = max((hit.score for hit in found.hits), default=0.0)
         # A quote of what has changed would contradict the fact that stands above it.
         current = self._drop_outdated(owner, space_id, found.passages, now if known is None else known)
         sections += [
-            make_quotes_section(current, query or "", state.turns, said, wanted_hits),
+            make_quotes_section(current, query or "", state.turns, said, wanted_hits, best_score),
             _make_turns_section(state.turns),
         ]
         fitted = assemble(sections, template, budget, self._count)
@@ -277,17 +279,16 @@ class WorkingContexts:
         names: tuple[str, ...],
         now: Micros,
         known_at: Micros | None,
-        *,
-        include_profile: bool,
+        profile_tokens: int,
     ) -> _Standing:
         """Read what stands in the prompt whatever the query is: the always-on facts, and the profile."""
         always_on = self._read_always_on(owner, space_id, names, now, known_at)
         shown = dict(always_on)
         standing = Section("always_on", "memory", _drop_repeated(map(make_atom_piece, always_on.values())))
         profile = Section(PROFILE, "memory")
-        if include_profile:
+        if profile_tokens:
             facts = self._find_profile_facts(owner, space_id, state, template, tuple(always_on), now, known_at)
-            profile = self._make_profile(facts.values(), template, standing)
+            profile = self._make_profile(facts.values(), template, standing, profile_tokens)
             chosen = {atom.id for atom in list_atoms_in_order([profile])}
             shown |= {position: atom for position, atom in facts.items() if atom.id in chosen}
         return _Standing(standing, profile, shown)
@@ -353,9 +354,9 @@ class WorkingContexts:
             without=shown_already,
         )
 
-    def _make_profile(self, facts: Iterable[Atom], template: Template, standing: Section) -> Section:
+    def _make_profile(self, facts: Iterable[Atom], template: Template, standing: Section, most: int) -> Section:
         """Return the profile as far as the template shows it, without what the always-on facts say."""
-        section = make_profile_section(facts, template.render_alone, self._count, standing.pieces)
+        section = make_profile_section(facts, template.render_alone, self._count, standing.pieces, most)
         return template.select_visible([section])[0]
 
     def _recall(
