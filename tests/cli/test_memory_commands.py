@@ -289,3 +289,30 @@ def test_a_mistyped_path_is_an_error_with_a_suggestion(call: Call, tmp_path: Pat
     assert sorted(each.name for each in tmp_path.iterdir() if each.is_dir()) == ["data"]
     nothing = call("search", "cat")
     assert (nothing.code, "There is no database at" in nothing.err, "longmind add" in nothing.err) == (1, True, True)
+
+
+@pytest.mark.usefixtures("database_url")
+def test_what_is_added_is_learned_shown_and_shared_with_all_else(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = call("add", "I", "live", "in", "Graz.")
+    assert first.out.splitlines()[0] == "Learned:", first.err
+    assert "User lives in Graz." in first.out
+    moved = call("add", "I moved to Vienna.", "--json").json
+    assert [fact["text"] for fact in moved["learned"]] == ["User moved to Vienna."]
+    assert [each["fact"]["text"] for each in moved["replaced"]] == ["User lives in Graz."]
+    monkeypatch.setattr("sys.stdin", io.StringIO("Hm, ok.\n"))
+    assert call("add", "-").out.startswith("Stored. No fact was learned from it")
+    chat, lines = tmp_path / "chat.json", tmp_path / "chat.jsonl"
+    messages = [{"role": "user", "content": "My sister is called Eva."}, {"role": "assistant", "content": "Nice!"}]
+    chat.write_text(json.dumps({"model": "gpt", "messages": messages}))
+    lines.write_text(json.dumps({"role": "user", "content": "I work at Siemens."}))
+    assert "sister is called Eva" in call("add", "--file", str(chat)).out
+    assert "Siemens" in call("add", "--file", str(lines), "--at", "2026-01-01T00:00:00Z").out
+    assert call("add", "The code is 7.", "--key", "code").out.splitlines()[1].startswith("  The code is 7.")
+    for command in (("search", "sister"), ("recall", "sister"), ("context", "sister"), ("memory", "list")):
+        assert "Eva" in call(*command).out
+    assert call("tool", "memory_search", "query=sister").json["results"][0]["content"].endswith("called Eva.")
+    assert len(call("memory", "spaces", "--json").json) == 1
+    for arguments in ((), ("x", "--file", str(chat)), ("x", "--space", "nowhere"), ("x", "--conversation", "conv_no")):
+        assert call("add", *arguments).code == 1

@@ -44,6 +44,9 @@ class Bench:
         closed = self.ctx.conversations.close_conversation(self.ctx.conversations.create_conversation("chat").id)
         closed_engine = longmind.open("sqlite:///:memory:", embedder=None)
         closed_engine.close()
+        self._memory = longmind.Memory("ada", url=url, embedder=None)
+        closed_memory = longmind.Memory("ada", url=url, embedder=None)
+        closed_memory.close()
         self._names: dict[str, Any] = {
             "longmind": longmind,
             "without": self._run_without,
@@ -52,6 +55,8 @@ class Bench:
             "ctx": self.ctx,
             "bob": context(**own, user_id="bob"),
             "admin": context(**own, user_id="root", capabilities={"admin"}),
+            "memory": self._memory,
+            "closed_memory": closed_memory,
             "space": self.space,
             "pets": pets,
             "chat": chat,
@@ -60,6 +65,7 @@ class Bench:
         _make_files(folder)
 
     def close(self) -> None:
+        self._memory.close()
         self.engine.close()
 
     def run_python(self, code: str) -> str:
@@ -137,6 +143,7 @@ class Bench:
 
 def _make_files(folder: Path) -> None:
     (folder / "letter.txt").write_text("Dear Ada, how is your cat? " * 100)
+    (folder / "broken.json").write_text("{role: user}")
     (folder / "chats.json").write_text('{"conversations": [{"title": "Cats"}]}')
     for name, statement in (
         ("shop.db", "CREATE TABLE orders (id)"),

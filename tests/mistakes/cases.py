@@ -76,7 +76,28 @@ PYTHON = (
     "engine.start_workers(0)",
 )
 
+MEMORY = (
+    "longmind.Memory('')",
+    "longmind.Memory(4.2)",
+    "longmind.Memory('ada', model='gpt-5')",
+    "memory.add('')",
+    "memory.add(['I live in Graz.'])",
+    "memory.add({'role': 'robot', 'content': 'Hello.'})",
+    "memory.add('I live in Graz.', at='yesterday')",
+    "memory.add('I live in Graz.', conversation='conv_unknown')",
+    "memory.search('')",
+    "memory.search('cat', min_score=90)",
+    "memory.update('atom_unknown', 'Ada has a dog.')",
+    "memory.forget('atom_unknown')",
+    "memory.forget()",
+    "closed_memory.add('Hello.')",
+)
+
 COMMANDS = (
+    "longmind add",
+    "longmind add --file broken.json",
+    "longmind add --file chats.json",
+    "longmind add I like tea --user ada --space work",
     "longmind serach cat",
     "longmind search",
     "longmind search cat --usr ada",

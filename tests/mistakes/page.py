@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.mistakes.bench import Bench
-from tests.mistakes.cases import COMMANDS, OPENING, PROTOCOL, PYTHON, REQUESTS
+from tests.mistakes.cases import COMMANDS, MEMORY, OPENING, PROTOCOL, PYTHON, REQUESTS
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "reference" / "mistakes.md"
 SECTIONS: Mapping[str, Sequence[str]] = {
     "Opening a database": OPENING,
+    "Memory in three lines": MEMORY,
     "Python": PYTHON,
     "Command line": COMMANDS,
     "REST": REQUESTS,

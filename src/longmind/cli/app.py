@@ -21,6 +21,7 @@ from longmind.cli.commands import (
     keys,
     mcp,
     memory,
+    memory_add,
     memory_search,
     migrate,
     models,
@@ -60,6 +61,7 @@ def longmind(
 
 
 # In the order in which --help lists them: memory, services, operation, whole users, maintenance.
+app.command("add")(memory_add.add)
 app.command("search")(memory_search.search)
 app.command("context")(context.context)
 app.add_typer(conversations.app, name="conversations")
