@@ -258,7 +258,11 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
     unknown = sorted(given.keys() - kinds.keys())
     if unknown:
         like = [name for each in unknown for name in get_close_matches(each, kinds, n=1)]
-        hint = f"Did you mean {' and '.join(like)}?" if like else f"Use {', '.join(sorted(kinds))}."
+        hint = (
+            f"Did you mean {' and '.join(like)}?"
+            if like
+            else "See help(longmind.settings.Settings), or docs/reference/settings.md."
+        )
         raise InvalidInput(f"Unknown settings {', '.join(unknown)}.", hint=hint)
     if given.get("url") == "":
         raise InvalidUrl("The database URL is empty.", hint="Leave it out to use the file in the home folder.")

@@ -99,12 +99,14 @@ def provide_known_memory(command: Callable[Concatenate[MemoryAccess, P], None]) 
 
 @contextmanager
 def _open_memory(url: str | None, caller: Caller) -> Iterator[MemoryAccess]:
+    """Open the memory of a caller; create the database if there is none."""
     with open(find_address(url)) as engine:
         yield MemoryAccess(engine, make_context(engine, caller))
 
 
 @contextmanager
 def _open_known_memory(url: str | None, caller: Caller) -> Iterator[MemoryAccess]:
+    """Open the memory of a caller who only reads, and refuse what was probably mistyped."""
     address = require_database(url)
     with open(address) as engine:
         context = make_context(engine, caller)
@@ -116,6 +118,11 @@ def _add_options(
     command: Callable[Concatenate[MemoryAccess, P], None],
     open_memory: Callable[[str | None, Caller], AbstractContextManager[MemoryAccess]],
 ) -> Callable[..., None]:
+    """Return the command with the shared options in its signature, which typer reads.
+
+    open_memory: opens the memory that the options name, for as long as the command runs.
+    """
+
     @wraps(command)
     def run(**options: Any) -> None:
         url = options.pop("url")

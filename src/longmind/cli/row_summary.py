@@ -50,4 +50,5 @@ def print_rows(counts: Mapping[str, int], *, verbose: bool, sentence: str, **col
 
 
 def _count(number: int, one: str, many: str) -> str:
+    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many}"

@@ -70,6 +70,7 @@ def refuse_mistyped_user(context: Context, address: str) -> None:
 
 
 def _has_data(context: Context) -> bool:
+    """Return whether a user has anything that a command could show."""
     # A read opens the default space, so one without facts says nothing.
     return bool(
         any(space.atom_count or space.name != DEFAULT_SPACE for space in context.memory.list_memory_spaces())

@@ -80,4 +80,5 @@ def _open_url(url: str) -> Database:
 
 
 def _open_file(path: Path) -> Database:
+    """Open a SQLite file as a database, and bring its schema up to date."""
     return _open_url(f"sqlite:///{path.absolute()}")
