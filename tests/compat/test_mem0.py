@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+import longmind
 from longmind.compat.mem0 import AsyncMemory, Memory, ValidationError
 from longmind.compat.mem0_config import read_config
 from longmind.compat.mem0_filters import is_match
+from longmind.interchange import apply_import
 
 ADA = {"user_id": "ada"}
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -241,6 +245,18 @@ def test_the_number_of_results_is_limited(memory: Memory) -> None:
     assert len(memory.search("fact number", filters=ADA, top_k=3, threshold=0.0)["results"]) == 3
     memory.delete_all(user_id="ada")
     assert memory.get_all(filters=ADA) == {"results": []}
+
+
+def test_an_imported_memory_is_found_by_its_former_id(memory: Memory, database_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps([{"id": NOBODY, "memory": "Likes tea", "user_id": "ada", "metadata": {"n": 1}}]))
+    with longmind.open(database_url, embedder=None) as engine:
+        ada = engine.context(tenant_id="local", app_id="mem0", user_id="ada")
+        assert apply_import(ada, file, "mem0").facts_new == 1
+    [found] = memory.get_all(filters={**ADA, "import_id": NOBODY})["results"]
+    assert (found["memory"], found["metadata"]["n"], found["user_id"]) == ("Likes tea", 1, "ada")
+    memory.update(found["id"], text="Likes green tea")
+    assert memory.search("tea", filters=ADA)["results"][0]["memory"] == "Likes green tea"
 
 
 def test_steps_of_an_agent_are_one_memory(memory: Memory) -> None:
