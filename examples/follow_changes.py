@@ -4,7 +4,9 @@ import longmind
 
 with longmind.open("sqlite:///:memory:") as engine:
     ctx = engine.context(tenant_id="acme", app_id="follow-changes", user_id="ada")
-    conversation = ctx.conversations.create_conversation("support-chat")
+    # With a binding, closed conversations of the namespace `chat` become memory.
+    ctx.memory.open_default_space()
+    conversation = ctx.conversations.create_conversation("chat")
 
     stop = engine.subscribe(lambda change: print(f"subscriber:    {change.kind}"), kinds=["conversation.closed"])
     ctx.conversations.append_turn(

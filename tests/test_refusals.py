@@ -36,12 +36,13 @@ def refusals(engine: longmind.Engine) -> list[Callable[[], Any]]:
     chat.append_user_message(id, "x", idempotency_key="k")
     done = jobs.enqueue("done")
     wrong: Any = object()
+    unknown: Any = {"nonsense": 1}
     return [
         lambda: longmind.open(wrong),
         lambda: longmind.open("memory"),
         lambda: longmind.open("sqlite:///x.db", pool_size=0),
-        lambda: longmind.open("sqlite:///x.db", durability="some"),
-        lambda: longmind.open("sqlite:///x.db", nonsense=1),
+        lambda: longmind.open("sqlite:///x.db", durability=wrong),
+        lambda: longmind.open("sqlite:///x.db", **unknown),
         lambda: engine.context(tenant_id="", app_id="a", user_id="u"),
         lambda: engine.context(tenant_id="t", app_id="a", user_id="u", capabilities=wrong),
         lambda: ctx.scope.require("admin"),

@@ -16,6 +16,7 @@ OVER_ALL = {
     "audit_chains": "the audit is verified, exported or rotated as a whole",
     "copy_begun": "asked once, by a copy of the whole store",
     "count_access_keys": "asked when a server starts, and by the doctor",
+    "count_unbound_conversations": "asked by the doctor, of a limited number of conversations",
     "jobs_of_all_scopes": "reads the newest jobs until there are enough",
     "last_erasure": "asked before every file is read",
     "list_access_keys": "the host lists the keys of all its tenants",

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import TokenCounter
@@ -32,7 +32,7 @@ from longmind.providers.provider_registry import AUTO
 from longmind.providers.reranker import Reranker
 from longmind.runtime.fork_safety import survive_forks
 from longmind.scope import Capability, Scope
-from longmind.settings import Settings, load_settings
+from longmind.settings import Settings, SettingsOptions, load_settings
 from longmind.store.tables import ledger
 from longmind.summaries.summariser import Summariser
 from longmind.summaries.summariser_registry import EXTRACTIVE
@@ -49,7 +49,7 @@ def open(
     summariser: str | Summariser | None = None,
     token_counter: str | TokenCounter | None = None,
     clock: Clock = system_clock,
-    **settings: Any,
+    **settings: Unpack[SettingsOptions],
 ) -> Engine:
     """Open the memory stored at a database URL; create it if it does not exist.
 
@@ -62,17 +62,13 @@ def open(
 
     Raises InvalidInput for a setting that cannot be used and StoreError if the database cannot be opened.
     """
+    # A name is a setting, and may come from the environment; an object of the caller's own is used as it is.
+    named: dict[str, object] = {"url": url}
     if isinstance(embedder, str) and embedder != AUTO:
-        settings["embedder"] = embedder
-    if isinstance(reranker, str):
-        settings["reranker"] = reranker
-    if isinstance(extractor, str):
-        settings["extractor"] = extractor
-    if isinstance(summariser, str):
-        settings["summariser"] = summariser
-    if isinstance(token_counter, str):
-        settings["token_counter"] = token_counter
-    loaded = load_settings({"url": url, **settings})
+        named["embedder"] = embedder
+    chosen = {"reranker": reranker, "extractor": extractor, "summariser": summariser, "token_counter": token_counter}
+    named |= {name: each for name, each in chosen.items() if isinstance(each, str)}
+    loaded = load_settings({**named, **settings})
     return Engine(
         loaded,
         clock,
@@ -111,6 +107,9 @@ class Engine(Maintenance):
         JobHandlers(parts).register()
         survive_forks(self)
         self._purge_at_start()
+
+    def __repr__(self) -> str:
+        return f"Engine({self._database.address!r}, {'closed' if self._parts.closed else 'open'})"
 
     def renew_after_fork(self) -> None:
         # Threads stay with the parent: a child that wants workers starts its own.
@@ -228,7 +227,9 @@ class Engine(Maintenance):
         """
         self._parts.check_open()
         count = None if limit is None else validate_count("limit", limit, most=1_000_000)
-        return self._worker().work(count)
+        report = self._worker().work(count)
+        unbound = self._parts.unbound_closings.take()
+        return report.model_copy(update={"unbound": unbound}) if unbound else report
 
     def start_workers(self, count: int = 1) -> None:
         """Start 1 to 64 threads that do jobs in the background until `stop_workers()` or `close()`."""

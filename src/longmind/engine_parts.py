@@ -22,6 +22,7 @@ from longmind.clock import Clock, system_clock
 from longmind.context import Context
 from longmind.conversations import Conversations
 from longmind.conversations.registered_tools import ToolRegistry, ToolSource
+from longmind.conversations.unbound_closings import UnboundClosings
 from longmind.errors import EngineClosed, InvalidInput, StoreError
 from longmind.events import Events
 from longmind.events.mirror.rebuild import MirrorRebuilder
@@ -99,6 +100,7 @@ class EngineParts:
         self.changes = ChangeFeed(self.mirror.append if self.mirror else None)
         self.handlers = HandlerRegistry()
         self.registered_tools = ToolRegistry()
+        self.unbound_closings = UnboundClosings()
         self.bell = Bell()
         self.loop = BackgroundLoop()
         self.models = ModelPool(self.loop, settings)
@@ -297,6 +299,7 @@ class ServiceFactory:
             ),
             parts.job_policy,
             parts.wake_workers,
+            parts.unbound_closings.note,
         )
 
     def make_memory(self, scope: Scope) -> Memory:

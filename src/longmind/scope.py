@@ -45,7 +45,7 @@ def validate_identity(name: str, value: object) -> str:
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scope:
     """A user of an app of a tenant, and optional ids that say more about the call.
 
@@ -73,6 +73,11 @@ class Scope:
                 validate_identity(each.name, value)
         object.__setattr__(self, "capabilities", _validate_capabilities(self.capabilities))
 
+    def __repr__(self) -> str:
+        """Return the ids that are set."""
+        named = [f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if getattr(self, each.name)]
+        return f"{type(self).__name__}({', '.join(named)})"
+
     @cached_property
     def id(self) -> str:
         """The key in every row of this user: 24 characters, a hash of tenant, app and user."""
@@ -92,12 +97,21 @@ class Scope:
             )
 
 
-@dataclass(frozen=True)
+class ScopedService:
+    """A group of operations in the scope of one user."""
+
+    _scope: Scope
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._scope!r})"
+
+
+@dataclass(frozen=True, repr=False)
 class ReaderScope(Scope):
     """The scope of the owner of a shared space, for a user who may read there: the store refuses writes in it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AppScope(Scope):
     """An app as the owner of the log of administration of its users' data. Its user id is '*', which no user has."""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal, get_args, get_type_hints
+from typing import Literal, TypedDict, get_args, get_type_hints
 
 from longmind.errors import InvalidInput, InvalidUrl
 
@@ -207,6 +207,67 @@ class Settings:
                 continue
             if not fits:
                 raise _make_bounds_error(each.name, each.name, value)
+
+
+# Written out, since editors and type checkers read no code that would derive it from Settings.
+class SettingsOptions(TypedDict, total=False):
+    """The settings as keywords of `open()`, without those that `open()` names itself, so that an editor completes them.
+
+    `Settings` describes them, and a test compares the two. None leaves a setting as it is.
+    """
+
+    durability: Durability | None
+    busy_timeout_seconds: float | None
+    connect_timeout_seconds: float | None
+    answer_timeout_seconds: float | None
+    silence_seconds: float | None
+    pool_size: int | None
+    rolling_summary_turns: int | None
+    rolling_summary_characters: int | None
+    model_timeout_seconds: float | None
+    model_attempts: int | None
+    model_prices: str | None
+    extraction_spend_cap_dollars: float | None
+    extraction_spend_cap_tokens: int | None
+    models_folder: str | None
+    cache_megabytes: float | None
+    job_lease_seconds: float | None
+    job_attempts: int | None
+    job_retry_seconds: float | None
+    job_retry_cap_seconds: float | None
+    worker_poll_seconds: float | None
+    purge_superseded_days: int | None
+    session_stores: int | None
+    session_supersedes: int | None
+    session_deletes: int | None
+    request_megabytes: float | None
+    request_seconds: float | None
+    turn_seconds: float | None
+    shutdown_seconds: float | None
+    hot_log_events: int | None
+    hot_log_days: int | None
+    distill_min_signal: float | None
+    erasure_rebuild_megabytes: float | None
+    audit_key: str | None
+    jwt_algorithm: JwtAlgorithm | None
+    jwt_secret: str | None
+    jwt_public_key: str | None
+    jwt_jwks: str | None
+    jwt_issuer: str | None
+    jwt_audience: str | None
+    jwt_tenant_claim: str | None
+    jwt_app_claim: str | None
+    jwt_user_claim: str | None
+    jwt_app: str | None
+    jwt_leeway_seconds: float | None
+    rate_limit: str | None
+    rate_limit_storage: str | None
+    cors_origins: str | None
+    log_format: LogFormat | None
+    log_level: LogLevel | None
+    tracing: Tracing | None
+    events_jsonl_dir: str | None
+    events_jsonl_fsync: JsonlFsync | None
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,21 @@ def test_the_folder_of_a_file_is_checked_before(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file"]
 
 
+def test_conversations_that_no_binding_covers_are_noticed(database_url: str, examined: Examined) -> None:
+    with longmind.open(database_url, embedder=None) as engine:
+        ctx = engine.context(tenant_id="acme", app_id="support", user_id="ada")
+        space = ctx.memory.create_memory_space("personal")
+        ctx.memory.create_binding({"namespace": "mail", "user_id": "ada"}, [space.id])
+        for namespace in ("chat", "mail"):
+            conversation = ctx.conversations.create_conversation(namespace)
+            ctx.conversations.append_user_message(conversation.id, "I live in Graz.")
+            ctx.conversations.close_conversation(conversation.id)
+    code, found = examined(database_url)
+    assert (code, found["bindings"]["state"]) == (0, "warning")
+    assert found["bindings"]["says"] == "1 of 2 closed conversations have no enabled binding"
+    assert "create_binding" in found["bindings"]["todo"]
+
+
 @pytest.mark.parametrize(("seconds", "state"), [(0, "ok"), (-5, "warning"), (5, "warning"), (500, "trouble")])
 def test_a_clock_that_differs_from_the_servers_is_noticed(
     postgres_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch, seconds: int, state: str

@@ -365,4 +365,4 @@ def test_every_policy_of_syncing_writes_the_same(tmp_path: Path, policy: Any) ->
 
 def test_an_unknown_policy_of_syncing_is_refused() -> None:
     with pytest.raises(longmind.InvalidInput, match="events_jsonl_fsync"):
-        longmind.open("sqlite:///:memory:", events_jsonl_fsync="sometimes")
+        longmind.open("sqlite:///:memory:", events_jsonl_fsync="sometimes")  # type: ignore[arg-type]  # a mistake on purpose

@@ -250,4 +250,4 @@ def test_a_cap_in_dollars_needs_a_price(choose: Callable[..., Extractor | None])
 @pytest.mark.parametrize("cap", [-1, "much", float("nan"), 10**13])
 def test_an_invalid_cap_is_refused(sqlite_url: str, cap: object) -> None:
     with pytest.raises(longmind.InvalidInput, match="extraction_spend_cap_dollars"):
-        longmind.open(sqlite_url, extraction_spend_cap_dollars=cap)
+        longmind.open(sqlite_url, extraction_spend_cap_dollars=cap)  # type: ignore[arg-type]  # a mistake on purpose

@@ -10,7 +10,7 @@ from longmind.audit import app_log
 from longmind.clock import Clock, Micros
 from longmind.errors import Forbidden, InvalidInput
 from longmind.ids import new_id
-from longmind.scope import Scope, validate_identity
+from longmind.scope import Scope, ScopedService, validate_identity
 from longmind.store.database import Database, RowRefused, Transaction
 from longmind.store.tables import keys, ledger
 from longmind.store.whole_tables.user_rows import UserTableColumns
@@ -22,7 +22,7 @@ ForgetUser = Callable[[Scope], str | None]
 """Removes the caches and files of a user, and returns a warning about files that remain, if any."""
 
 
-class Admin:
+class Admin(ScopedService):
     """Export, import and erasure of users.
 
     The data of another user needs the capability `admin`. Every such access, also one that is refused, leaves a line in

@@ -38,6 +38,7 @@ def derive_async(
 
     members: dict[str, Any] = {
         "__init__": __init__,
+        "__repr__": lambda self: f"Async{self._original!r}",
         "__doc__": service.__doc__,
         "__module__": "longmind.aio.services",
         "__wrapped__": service,

@@ -40,7 +40,7 @@ from longmind.scope import Level, Scope
 from longmind.store.tables.keys import KeyCount
 from longmind.tools.service import Tools
 from longmind.tools.user_consent import Confirm
-from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, ConversationCursor, ConversationId, Cycles, DecisionCursor, DecisionId, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, MessageId, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, Score, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
+from longmind.validation.parameter_limits import AtomId, Attempts, BindingId, CategoryName, Confidence, ConversationCursor, ConversationId, Cycles, DecisionCursor, DecisionId, Description, EntityId, HistoryLimit, Hits, Identity, Idle, Importance, JobId, JobKind, Label, Limit, MessageId, Name, Namespace, NumberCursor, Ordinal, Query, RecalledHits, RecentTurns, Score, SpaceId, SpokenText, TailLimit, Text, Title, TokenBudget, ToolName
 from longmind.working_context.service import WorkingContexts
 from pathlib import Path
 from typing import Any, IO, Literal, Self
@@ -180,9 +180,12 @@ class AsyncMemory:
     async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[SpaceId], extraction_policy: PolicyInput | None=None) -> Binding:
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
+        If the user has made a binding of the same scope and spaces, it is returned unchanged. Raises Conflict if it has
+        another policy than the one that is given; change that with `update_binding`.
+
         conversation_scope: a namespace and a user, each `*` for all, or a list of up to 1,000 such pairs.
-        memory_space_ids: at most 1,000 spaces of the user. What other users say goes into a shared space, or else into
-        their own space of the same name.
+        memory_space_ids: at most 1,000 spaces of the user, by their ids or names. What other users say goes into a
+        shared space, or else into their own space of the same name.
         extraction_policy: when to extract; by default when a conversation closes.
 
         Binding conversations of other users needs the capability `admin`."""
@@ -231,8 +234,16 @@ class AsyncMemory:
         An added atom is archived and not learned again from the same messages; a confirmed one has its former figures
         and sources; what was superseded or has ended holds as before. The new atom of a `supersede` stays, unless
         `take_back` is True. Raises Conflict, which says what to undo first, if an atom of it was changed since."""
-    async def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
+    async def add_atom(self, memory_space_id: SpaceId, atom: AtomInput, *, kind: AtomKind | None=None, category: CategoryName | None=None, importance: Importance | None=None, confidence: Confidence | None=None, tags: Sequence[str] | None=None, metadata: dict[str, Any] | None=None, key: Name | None=None, valid_from: Instant | None=None, valid_to: Instant | None=None, trust: Trust | None=None) -> Atom:
         """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`.
+
+        atom: a text, or a `NewAtom` or a dict of its fields.
+        kind, category: how the platform treats the fact, and the app's own word for it; by default `FACT` and `note`.
+        importance: from 1 to 5, by default 3. confidence: from 0 to 1, by default 1.
+        tags, metadata: the app's own, for filters; metadata has at most 64 keys and 16 KiB of JSON.
+        key: the app's own name for the fact.
+        valid_from, valid_to: the time in which it is true, by default from now on.
+        trust: who stated it, by default the app. These keywords win over the fields of `atom`.
 
         A fact that is known already is reinforced and returned: one with the same text, category, speaker and trust
         that holds now. Letter case, white space and a full stop at the end make no difference; an `EPISODE` is the same
@@ -249,8 +260,11 @@ class AsyncMemory:
         """Find patterns in the episodes of a space now; return the new and changed ones."""
     async def get_atom(self, atom_id: AtomId) -> Atom | None:
         """Return an atom, or None if there is none with this id that the user may read."""
-    async def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
+    async def supersede_atom(self, atom_id: AtomId, atom: AtomInput, *, kind: AtomKind | None=None, category: CategoryName | None=None, importance: Importance | None=None, confidence: Confidence | None=None, tags: Sequence[str] | None=None, metadata: dict[str, Any] | None=None, key: Name | None=None, valid_from: Instant | None=None, valid_to: Instant | None=None, trust: Trust | None=None) -> Atom:
         """Replace a fact that has changed by a newer version; return the new atom.
+
+        The atom and the keywords are those of `add_atom`. A version without a category or a key keeps that of the old
+        one.
 
         The older versions are kept, and end where the new one begins at the latest. A version that was superseded or
         has ended raises Conflict, which names the newest version."""

@@ -28,7 +28,7 @@ from longmind.models.block import (
 )
 from longmind.models.value import Page
 from longmind.providers.language_model import BoundTool
-from longmind.scope import Scope
+from longmind.scope import Scope, ScopedService
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import blocks as store
 from longmind.store.tables import ledger, sleep_time_rules
@@ -43,7 +43,7 @@ _DEFAULT_IDLE_SECONDS = 600.0
 _EDIT_ATTEMPTS = 5
 
 
-class Blocks:
+class Blocks(ScopedService):
     """The core and archival blocks of the current user, and those of each agent for this user.
 
     Without an `agent_id` an operation is about the user's own blocks, also in a context that has an agent: to write

@@ -42,6 +42,8 @@ _LITTLE_ROOM, _NO_ROOM = 1024**3, 100 * 1024**2
 # Differences of clocks that are a warning, and trouble.
 _OFF_SECONDS, _FAR_OFF_SECONDS = 2, 60
 _LONG_DUE_SECONDS = 300
+_CONVERSATIONS = 1_000
+"""Closed conversations to look at."""
 _SOON = 7 * 24 * 3600 * 1_000_000
 # No correct clock shows a time before this.
 _RELEASED = to_micros("2026-01-01T00:00:00Z")
@@ -128,6 +130,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         with closing(open_database(settings, ChangeFeed())) as database:
             yield _check_keys(database)
             yield from _check_jobs(database)
+            yield _check_bindings(database)
 
 
 def _check_clock(found: DatabaseInspection) -> Finding:
@@ -221,6 +224,18 @@ def _check_jobs(database: Database) -> Iterator[Finding]:
     if dead:
         todo = "See why: longmind jobs list --status dead; then retry: longmind jobs retry"
         yield Finding("dead jobs", "warning", f"{dead:,} failed for good", todo)
+
+
+def _check_bindings(database: Database) -> Finding:
+    """Check for conversations that were closed and that no binding covers: nothing was learned from them."""
+    unbound, closed = database.read(None, measuring.count_unbound, _CONVERSATIONS)
+    if not unbound:
+        return Finding(
+            "bindings", "ok", "cover the closed conversations" if closed else "no conversation is closed yet"
+        )
+    says = f"{unbound:,} of {closed:,} closed conversations have no enabled binding"
+    todo = "Nothing is learned from them. Bind their namespace to a memory space: memory.create_binding(…)."
+    return Finding("bindings", "warning", says, todo)
 
 
 def _check_disk_space(settings: Settings) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from longmind.conversations.validation import (
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.models.content import encode_content, encode_tool_result
 from longmind.models.message import AppendedMessages, GivenMessage, Message, Visibility
-from longmind.scope import Scope
+from longmind.scope import Scope, ScopedService
 from longmind.store.database import Database
 from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
@@ -31,7 +31,7 @@ MOST_FOUND = 1_000
 """Messages that are looked up by their ids at a time."""
 
 
-class MessageBatches:
+class MessageBatches(ScopedService):
     """Appends and look-ups of many messages. The service of conversations stands on it."""
 
     _database: Database

@@ -43,6 +43,7 @@ from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
+from longmind.store.triggers.conversation_writes import Closing
 from longmind.store.triggers.job_policy import JobPolicy
 from longmind.summaries.rolling_summaries import RollingSummaries
 from longmind.validation.identifiers import validate_count, validate_id, validate_label, validate_metadata
@@ -90,6 +91,7 @@ class Conversations(MessageBatches):
         tools: ToolSource,
         job_policy: JobPolicy = _USUAL_JOBS,
         wake_workers: Callable[[], None] = lambda: None,
+        note_unbound: Callable[[str], None] = lambda conversation_id: None,
     ) -> None:
         self._database = database
         self._scope = scope
@@ -101,6 +103,7 @@ class Conversations(MessageBatches):
         self._brief = brief
         self._tools = tools
         self._wake_workers = wake_workers
+        self._note_unbound = note_unbound
 
     def create_conversation(
         self,
@@ -156,16 +159,11 @@ class Conversations(MessageBatches):
 
         Its extraction is queued in the same transaction, for each binding that asks for one at this point.
         """
-        closed = self._database.write(
-            self._scope,
-            conversation_writes.close,
-            self._scope,
-            validate_id("conversation_id", conversation_id),
-            self._clock(),
-            self._job_policy,
+        checked = validate_id("conversation_id", conversation_id)
+        closing = self._database.write(
+            self._scope, conversation_writes.close, self._scope, checked, self._clock(), self._job_policy
         )
-        self._wake_workers()
-        return closed
+        return self._finish_closing([closing])[0]
 
     def close_stale(self, idle: Idle, *, namespace: Namespace | None = None) -> list[Conversation]:
         """Close the user's open conversations without a new message for `idle`; return them.
@@ -177,22 +175,20 @@ class Conversations(MessageBatches):
         before = self._clock() - validate_idle(idle)
         # Each is closed in a transaction of its own, which looks again: a message may have come in between.
         stale = self._database.read(self._scope, store.list_stale, namespace, before)
-        closed = (
-            self._database.write(
-                self._scope,
-                conversation_writes.close_if_stale,
-                self._scope,
-                each,
-                before,
-                self._clock(),
-                self._job_policy,
-            )
-            for each in stale
-        )
+        close, scope = conversation_writes.close_if_stale, self._scope
+        closings = [
+            self._database.write(scope, close, scope, each, before, self._clock(), self._job_policy) for each in stale
+        ]
         # None stands for a conversation that went on, and so stays open.
-        found = [conversation for conversation in closed if conversation is not None]
+        return self._finish_closing([closing for closing in closings if closing is not None])
+
+    def _finish_closing(self, closings: list[Closing]) -> list[Conversation]:
+        """Note what no binding covers, wake the workers, and return the conversations."""
+        for closing in closings:
+            if closing.is_unbound:
+                self._note_unbound(closing.conversation.id)
         self._wake_workers()
-        return found
+        return [closing.conversation for closing in closings]
 
     def append_user_message(
         self,

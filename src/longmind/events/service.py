@@ -52,6 +52,9 @@ class Events(EventRecorder):
         self._retriever = retriever
         self._distillers = distillers
 
+    def __repr__(self) -> str:
+        return f"Events({self._log.scope!r}, timeline={self.timeline()!r})"
+
     def recent(
         self,
         *,

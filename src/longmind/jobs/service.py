@@ -15,7 +15,7 @@ from longmind.errors import Conflict, InvalidInput, NotFound
 from longmind.jobs.handler_registry import HandlerRegistry, validate_kind
 from longmind.models.job import Job, JobStatus, WorkReport
 from longmind.models.value import Page
-from longmind.scope import Scope
+from longmind.scope import Scope, ScopedService
 from longmind.settings import Settings
 from longmind.store.database import Database
 from longmind.store.tables import jobs as store
@@ -29,7 +29,7 @@ PAYLOAD_LIMIT = 1024 * 1024
 _POLL_SECONDS = 0.005
 
 
-class Jobs:
+class Jobs(ScopedService):
     """The current user's jobs. Threads may share it."""
 
     def __init__(

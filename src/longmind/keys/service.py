@@ -32,6 +32,9 @@ class AccessKeys:
         self._clock = clock
         self._uses = KeyUseLog(database)
 
+    def __repr__(self) -> str:
+        return f"AccessKeys({self._database.address!r})"
+
     def create(
         self,
         *,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longmind.clock import Instant, Micros
 from longmind.errors import InvalidInput, LimitExceeded
 from longmind.ids import random_halves
+from longmind.memory.atom_input import add_fields, keep_category
 from longmind.memory.service_base import MemoryBase
 from longmind.memory.validation import (
     BULK_LIMIT,
@@ -23,7 +24,7 @@ from longmind.memory.validation import (
     validate_names,
     validate_status,
 )
-from longmind.models.atom import Atom, AtomInput, AtomStatus, MetadataFilter
+from longmind.models.atom import Atom, AtomInput, AtomKind, AtomStatus, MetadataFilter, Trust
 from longmind.models.value import Page
 from longmind.runtime.gc_pause import pause_collection
 from longmind.scope import Scope
@@ -34,7 +35,18 @@ from longmind.store.tables import restored_atoms as restoring
 from longmind.store.tables.atom_rows import PreparedAtom, Slot
 from longmind.store.tables.spaces import SpaceChange
 from longmind.validation.identifiers import validate_id
-from longmind.validation.parameter_limits import LIMIT, AtomId, CategoryName, Limit, MessageId, NumberCursor, SpaceId
+from longmind.validation.parameter_limits import (
+    LIMIT,
+    AtomId,
+    CategoryName,
+    Confidence,
+    Importance,
+    Limit,
+    MessageId,
+    Name,
+    NumberCursor,
+    SpaceId,
+)
 
 if TYPE_CHECKING:
     # The functions below load it when they run: it brings numpy, which takes longer to load than all of the rest.
@@ -48,16 +60,52 @@ MOST_FORGOTTEN = 1_000
 class Atoms(MemoryBase):
     """The facts of memory spaces."""
 
-    def add_atom(self, memory_space_id: SpaceId, atom: AtomInput) -> Atom:
+    def add_atom(
+        self,
+        memory_space_id: SpaceId,
+        atom: AtomInput,
+        *,
+        kind: AtomKind | None = None,
+        category: CategoryName | None = None,
+        importance: Importance | None = None,
+        confidence: Confidence | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        key: Name | None = None,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        trust: Trust | None = None,
+    ) -> Atom:
         """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`.
+
+        atom: a text, or a `NewAtom` or a dict of its fields.
+        kind, category: how the platform treats the fact, and the app's own word for it; by default `FACT` and `note`.
+        importance: from 1 to 5, by default 3. confidence: from 0 to 1, by default 1.
+        tags, metadata: the app's own, for filters; metadata has at most 64 keys and 16 KiB of JSON.
+        key: the app's own name for the fact.
+        valid_from, valid_to: the time in which it is true, by default from now on.
+        trust: who stated it, by default the app. These keywords win over the fields of `atom`.
 
         A fact that is known already is reinforced and returned: one with the same text, category, speaker and trust
         that holds now. Letter case, white space and a full stop at the end make no difference; an `EPISODE` is the same
         only if it begins at the same instant. Under a `key` the space has one fact: another text supersedes it.
         """
         now = self._clock()
+        atom = add_fields(
+            atom,
+            kind=kind,
+            category=category,
+            importance=importance,
+            confidence=confidence,
+            tags=None if tags is None else list(tags),
+            metadata=metadata,
+            key=key,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            trust=trust,
+        )
         checked = validate_atom(atom, now)
-        space_id = validate_id("memory_space_id", memory_space_id)
+        space_id = self._find_space(memory_space_id)
         indexing = self._retriever.begin_indexing([checked])
         return self._database.write(self._scope, put_atom, self._scope, space_id, checked, indexing, now)
 
@@ -74,11 +122,10 @@ class Atoms(MemoryBase):
             raise InvalidInput(f"atoms must be a list, not {type(atoms).__name__}.")
         if len(atoms) > BULK_LIMIT:
             raise LimitExceeded("atoms", limit=BULK_LIMIT, given=len(atoms), unit="at a time")
-        space_id = validate_id("memory_space_id", memory_space_id)
         now = self._clock()
         # An empty list is no error, but the space must exist as for any other.
         if not atoms:
-            self._database.read(self._scope, spaces.require, space_id)
+            self._database.read(self._scope, spaces.require, self._find_space(memory_space_id))
             return []
         # All random halves at once: drawing them one by one takes longer than all of the checks.
         single, random = len(atoms) == 1, random_halves(len(atoms))
@@ -87,6 +134,7 @@ class Atoms(MemoryBase):
                 validate_atom(atom, now, "atom" if single else f"atoms[{place}]", next(random))
                 for place, atom in enumerate(atoms)
             ]
+        space_id = self._find_space(memory_space_id)
         if any(atom.key is not None for atom in checked):
             groups = _split_at_keys(checked)
             batches = list(zip(groups, self._retriever.begin_indexing_groups(groups), strict=True))
@@ -96,7 +144,7 @@ class Atoms(MemoryBase):
 
     def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
         """Find patterns in the episodes of a space now; return the new and changed ones."""
-        return self._pipeline.pattern_finder.find_now(self._scope, validate_id("memory_space_id", memory_space_id))
+        return self._pipeline.pattern_finder.find_now(self._scope, self._find_space(memory_space_id))
 
     def get_atom(self, atom_id: AtomId) -> Atom | None:
         """Return an atom, or None if there is none with this id that the user may read."""
@@ -104,16 +152,50 @@ class Atoms(MemoryBase):
         found = self._find_by_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
-    def supersede_atom(self, atom_id: AtomId, atom: AtomInput) -> Atom:
+    def supersede_atom(
+        self,
+        atom_id: AtomId,
+        atom: AtomInput,
+        *,
+        kind: AtomKind | None = None,
+        category: CategoryName | None = None,
+        importance: Importance | None = None,
+        confidence: Confidence | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        key: Name | None = None,
+        valid_from: Instant | None = None,
+        valid_to: Instant | None = None,
+        trust: Trust | None = None,
+    ) -> Atom:
         """Replace a fact that has changed by a newer version; return the new atom.
+
+        The atom and the keywords are those of `add_atom`. A version without a category or a key keeps that of the old
+        one.
 
         The older versions are kept, and end where the new one begins at the latest. A version that was superseded or
         has ended raises Conflict, which names the newest version.
         """
         now = self._clock()
-        checked = validate_atom(atom, now)
-        indexed = self._retriever.index([checked])
         old_id = validate_id("atom_id", atom_id)
+        atom = add_fields(
+            atom,
+            kind=kind,
+            category=category,
+            importance=importance,
+            confidence=confidence,
+            tags=None if tags is None else list(tags),
+            metadata=metadata,
+            key=key,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            trust=trust,
+        )
+        checked = validate_atom(atom, now)
+        known = self._database.read(self._scope, store.get, old_id)
+        if known is not None:
+            checked = validate_atom(keep_category(atom, known), now)
+        indexed = self._retriever.index([checked])
         return self._database.write(self._scope, replace_atom, self._scope, old_id, checked, indexed, now)
 
     def archive_atom(self, atom_id: AtomId, *, rejected: bool = False) -> None:
@@ -175,7 +257,6 @@ class Atoms(MemoryBase):
         most = LIMIT.check("limit", limit)
         listed = partial(
             store.list_newest_first,
-            space_id=(space_id := validate_id("memory_space_id", memory_space_id)),
             category=None if category is None else validate_name("category", category),
             status=validate_status(status),
             tags=validate_names("tags", tags),
@@ -183,6 +264,7 @@ class Atoms(MemoryBase):
             valid_at=validate_instant("valid_at", valid_at),
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,
+            space_id=(space_id := self._find_space(memory_space_id)),
         )
         # One more than asked for shows whether there is a next page.
         found = self._read_space(space_id, lambda scope: self._database.read(scope, listed))

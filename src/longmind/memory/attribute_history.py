@@ -11,7 +11,6 @@ from longmind.models.entity import fold_name
 from longmind.store.database import Transaction
 from longmind.store.tables import atoms as store
 from longmind.store.tables import spaces
-from longmind.validation.identifiers import validate_id
 from longmind.validation.parameter_limits import LIMIT, NAME, Limit, Name, SpaceId
 
 USER = "user"
@@ -32,14 +31,13 @@ class AttributeHistory(MemoryBase):
 
         Only facts that extraction has learned name their attribute. Newer versions of them belong to the history too.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
         words = _list_words(NAME.check("attribute", attribute))
         read = partial(
             _read,
-            space_id=space_id,
             words=words,
             subject=fold_name(NAME.check("subject", subject)),
             limit=LIMIT.check("limit", limit),
+            space_id=(space_id := self._find_space(memory_space_id)),
         )
         return self._read_space(space_id, lambda scope: self._database.read(scope, read))
 

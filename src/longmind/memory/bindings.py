@@ -46,9 +46,12 @@ class Bindings(MemoryBase):
     ) -> Binding:
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
+        If the user has made a binding of the same scope and spaces, it is returned unchanged. Raises Conflict if it has
+        another policy than the one that is given; change that with `update_binding`.
+
         conversation_scope: a namespace and a user, each `*` for all, or a list of up to 1,000 such pairs.
-        memory_space_ids: at most 1,000 spaces of the user. What other users say goes into a shared space, or else into
-        their own space of the same name.
+        memory_space_ids: at most 1,000 spaces of the user, by their ids or names. What other users say goes into a
+        shared space, or else into their own space of the same name.
         extraction_policy: when to extract; by default when a conversation closes.
 
         Binding conversations of other users needs the capability `admin`.
@@ -56,11 +59,16 @@ class Bindings(MemoryBase):
         scope = _validate_scope(conversation_scope)
         policy = _validate_policy(validate_value(ExtractionPolicy, extraction_policy or {}, "extraction_policy"))
         self._versions.validate(policy.extraction_version)
-        new = NewBinding(scope, _validate_spaces(memory_space_ids), policy)
+        spaces = self._find_spaces(memory_space_ids)
+        new = NewBinding(scope, spaces, policy, is_policy_given=extraction_policy is not None)
         # A binding reads conversations, so users may bind only their own.
         if store.reaches_others(new.members, self._scope.user_id):
             self._scope.require("admin")
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
+
+    def _find_spaces(self, given: object) -> tuple[str, ...]:
+        """Return the ids of the spaces that a binding leads to, without duplicates."""
+        return tuple(dict.fromkeys(map(self._find_space, _validate_spaces(given))))
 
     def get_binding(self, binding_id: BindingId) -> Binding | None:
         """Return a binding, or None if this user has none with this id."""
@@ -173,14 +181,14 @@ def _validate_member(given: object, where: str) -> ConversationScope:
     return member
 
 
-def _validate_spaces(given: object) -> tuple[str, ...]:
+def _validate_spaces(given: object) -> list[str]:
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise InvalidInput(f"memory_space_ids must be a list, not {type(given).__name__}.")
     if not given:
         raise InvalidInput("memory_space_ids is empty.", hint="Name the spaces that conversations are extracted into.")
     if len(given) > MOST_MEMBERS:
         raise LimitExceeded("memory_space_ids", limit=MOST_MEMBERS, given=len(given), unit="members")
-    return tuple(dict.fromkeys(validate_id(f"memory_space_ids[{place}]", each) for place, each in enumerate(given)))
+    return [validate_id(f"memory_space_ids[{place}]", each) for place, each in enumerate(given)]
 
 
 def _validate_changes(given: PolicyInput | None) -> dict[str, Any]:

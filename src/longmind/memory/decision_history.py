@@ -37,10 +37,10 @@ class Decisions(MemoryBase):
         most = LIMIT.check("limit", limit)
         listed = partial(
             _list_newest_first,
-            space_id=(space_id := validate_id("memory_space_id", memory_space_id)),
             atom_id=None if atom_id is None else validate_id("atom_id", atom_id),
             before=None if cursor is None else _read_cursor(cursor),
             limit=most + 1,
+            space_id=(space_id := self._find_space(memory_space_id)),
         )
         # One more than asked for shows whether there is a next page.
         found = self._read_space(space_id, lambda scope: self._database.read(scope, listed))

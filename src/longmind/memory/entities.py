@@ -36,11 +36,7 @@ class Entities(MemoryBase):
 
         A name belongs to one entity of a type: raises Conflict, which names the owner, for an alias that is taken.
         """
-        return self._database.write(
-            self._scope,
-            store.create,
-            self._scope,
-            validate_id("memory_space_id", memory_space_id),
+        fields = (
             validate_entity_type(type),
             validate_name("canonical_name", canonical_name),
             None if description is None else DESCRIPTION.check("description", description),
@@ -48,6 +44,8 @@ class Entities(MemoryBase):
             validate_names("aliases", aliases) or (),
             self._clock(),
         )
+        space_id = self._find_space(memory_space_id)
+        return self._database.write(self._scope, store.create, self._scope, space_id, *fields)
 
     def get_entity(self, entity_id: EntityId) -> Entity | None:
         """Return an entity, or None. A merged one is returned as it is, with the id that it was merged into."""
@@ -57,8 +55,8 @@ class Entities(MemoryBase):
 
     def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
         """Return the entity of a type with exactly this name or alias, ignoring case, or None."""
-        space_id = validate_id("memory_space_id", memory_space_id)
         type_and_name = (validate_entity_type(type), validate_name("name", name))
+        space_id = self._find_space(memory_space_id)
         return self._read_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *type_and_name))
 
     def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
@@ -82,12 +80,12 @@ class Entities(MemoryBase):
 
         Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
         checked_search = (
             validate_text("query", query),
             None if type is None else validate_entity_type(type),
             LIMIT.check("limit", limit),
         )
+        space_id = self._find_space(memory_space_id)
         return self._read_space(space_id, lambda scope: self._database.read(scope, _search, space_id, *checked_search))
 
 

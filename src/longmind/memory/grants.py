@@ -23,11 +23,11 @@ class Grants(MemoryBase):
 
         Only the owner may grant, and only the owner writes to the space. Granting again returns the existing grant.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
         reader = _validate_reader(reader)
         # `*` includes the owner, and is granted all the same.
         if reader == self._scope.user_id:
             raise InvalidInput(f"{reader!r} is the owner of the space.", hint="Name another user.")
+        space_id = self._find_space(memory_space_id)
         return self._database.write(self._scope, store.grant, self._scope, space_id, reader, self._clock())
 
     def revoke_space(self, memory_space_id: SpaceId, reader: Identity) -> None:
@@ -36,14 +36,14 @@ class Grants(MemoryBase):
         A grant is revoked as it was given: revoking one user leaves a grant to `*` in place. Revoking a grant that does
         not exist is no error.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
-        self._database.write(self._scope, store.revoke, self._scope, space_id, _validate_reader(reader), self._clock())
+        checked = _validate_reader(reader)
+        space_id = self._find_space(memory_space_id)
+        self._database.write(self._scope, store.revoke, self._scope, space_id, checked, self._clock())
 
     def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
         """List the grants of one of the user's spaces, oldest first."""
-        return self._database.read(
-            self._scope, store.list_of_space, self._scope, validate_id("memory_space_id", memory_space_id)
-        )
+        space_id = self._find_space(memory_space_id)
+        return self._database.read(self._scope, store.list_of_space, self._scope, space_id)
 
     def list_shared_spaces(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[MemorySpace]:
         """List the spaces of other users that the user may read, oldest first; pass `next_cursor` for more."""

@@ -31,10 +31,10 @@ class Profiles(MemoryBase):
         entity_id: the entity to describe in place of the user. known_at: the profile as it was at that instant. Raises
         NotFound for an unknown space or entity.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
         entity = None if entity_id is None else validate_id("entity_id", entity_id)
         known = validate_instant("known_at", known_at)
         now = self._clock()
+        space_id = self._find_space(memory_space_id)
         return self._read_space(space_id, lambda scope: self._read_profile(scope, space_id, entity, now, known))
 
     def _read_profile(

@@ -67,7 +67,6 @@ class Recalls(MemoryBase):
         filter by one of these leaves them out too, like the status `ARCHIVED`.
         explain: return the factors of each score too.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
         filters = self._filters(
             category_names, kinds, tags, metadata, min_importance, status, trust, valid_at, known_at
         )
@@ -83,6 +82,7 @@ class Recalls(MemoryBase):
         named = None if entity is None else _validate_entity("entity", entity)
 
         request = RecallRequest(filters, asked, named)
+        space_id = self._find_space(memory_space_id)
         return self._read_space(
             space_id, lambda scope: self._retriever.find_by_topic(scope, space_id, request, options)
         )
@@ -170,7 +170,6 @@ class Recalls(MemoryBase):
         limit: from 1 to 200. metadata, valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions
         the entity has the score 1.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
         filters = Filters(
             now=self._clock(),
             category_names=validate_names("category_names", category_names),
@@ -183,6 +182,7 @@ class Recalls(MemoryBase):
 
         least = _validate_min_score(min_score)
         request = RecallRequest(filters, entity=entity)
+        space_id = self._find_space(memory_space_id)
         return self._read_space(
             space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "BY_ENTITY", request, most, least)
         )
@@ -210,7 +210,6 @@ class Recalls(MemoryBase):
         """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline takes an entity or a query, not both.", hint="Pass one of the two.")
-        space_id = validate_id("memory_space_id", memory_space_id)
         start, end = validate_instant("from_", from_), validate_instant("to", to)
         if start is not None and end is not None and start > end:
             raise InvalidInput(
@@ -230,6 +229,7 @@ class Recalls(MemoryBase):
 
         least = _validate_min_score(min_score)
         request = RecallRequest(filters, asked, entity)
+        space_id = self._find_space(memory_space_id)
         return self._read_space(
             space_id, lambda scope: self._retriever.find_by_time(scope, space_id, "TIMELINE", request, most, least)
         )

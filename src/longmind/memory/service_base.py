@@ -14,7 +14,8 @@ from longmind.assembly.tokens import TokenCounter
 from longmind.clock import Clock
 from longmind.errors import NotFound
 from longmind.extraction.extraction_versions import ExtractionVersions
-from longmind.scope import ReaderScope, Scope
+from longmind.memory.space_names import find_space_id
+from longmind.scope import ReaderScope, Scope, ScopedService
 from longmind.store.database import Database
 from longmind.store.tables import grants
 
@@ -35,7 +36,7 @@ class SpaceMember(Protocol):
 Member = TypeVar("Member", bound=SpaceMember)
 
 
-class MemoryBase:
+class MemoryBase(ScopedService):
     """The dependencies of memory operations, and reads that include shared spaces.
 
     `retriever` and `pipeline` are functions because both are made on first use: they load numpy.
@@ -73,6 +74,10 @@ class MemoryBase:
     @property
     def _pipeline(self) -> Pipeline:
         return self._find_pipeline()
+
+    def _find_space(self, id_or_name: object) -> str:
+        """Return the id of the space that an id or a name stands for; raise NotFound for an unknown name."""
+        return find_space_id(self._database, self._scope, id_or_name)
 
     def _read_space(self, space_id: str, read: Callable[[Scope], T]) -> T:
         """Read a space in the user's own scope, or, if it is shared with the user, in that of its owner."""

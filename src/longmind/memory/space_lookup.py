@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from longmind.errors import NotFound
-from longmind.memory.default_space import choose_default, list_names
+from longmind.memory.default_space import choose_default
 from longmind.memory.service import Memory
-from longmind.models.space import MemorySpace, SpaceKind
-
-_MEANT_FIRST: tuple[SpaceKind, ...] = ("user", "shared", "agent", "group")
+from longmind.memory.space_names import MEANT_FIRST, describe_missing
+from longmind.models.space import MemorySpace
 
 
 def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
-    """Return the space with an id or, if there is none, with a name; raise NotFound, whose hint lists the names.
+    """Return the space with an id or, if there is none, with a name; raise NotFound, which suggests what was meant.
 
     The user's own spaces come first, then the oldest 100 of those that are shared with the user.
     """
-    own = sorted(memory.list_memory_spaces(), key=lambda space: _MEANT_FIRST.index(space.kind))
+    own = sorted(memory.list_memory_spaces(), key=lambda space: MEANT_FIRST.index(space.kind))
     others = memory.list_shared_spaces()
     for space in (*own, *others):
         if space.id == id_or_name:
@@ -23,9 +21,7 @@ def find_space(memory: Memory, id_or_name: str) -> MemorySpace:
     for space in (*own, *others):
         if space.name == id_or_name:
             return space
-    missing = NotFound("memory space", id_or_name)
-    missing.hint = list_names([*own, *others])
-    raise missing
+    raise describe_missing(id_or_name, [*own, *others])
 
 
 def find_default_space(memory: Memory, group: str | None = None) -> MemorySpace | None:

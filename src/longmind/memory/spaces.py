@@ -15,7 +15,7 @@ from longmind.scope import Scope
 from longmind.store.database import Transaction
 from longmind.store.tables import bindings, grants
 from longmind.store.tables import spaces as store
-from longmind.validation.identifiers import validate_id, validate_metadata
+from longmind.validation.identifiers import validate_metadata
 from longmind.validation.parameter_limits import Name, SpaceId
 
 _MADE_BY_APPS: tuple[SpaceKind, ...] = ("user", "shared")
@@ -59,7 +59,10 @@ class Spaces(MemoryBase):
 
     def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
         """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them."""
-        space_id = validate_id("memory_space_id", memory_space_id)
+        try:
+            space_id = self._find_space(memory_space_id)
+        except NotFound:
+            return None
         own = self._database.read(self._scope, store.get, space_id)
         owner = self._find_owner(space_id) if own is None else None
         return own if owner is None else self._database.read(owner, store.get, space_id)
@@ -73,7 +76,7 @@ class Spaces(MemoryBase):
 
         Its rows stay until the user is erased.
         """
-        space_id = validate_id("memory_space_id", memory_space_id)
+        space_id = self._find_space(memory_space_id)
         self._database.write(self._scope, _delete, self._scope, space_id, self._clock())
 
 

@@ -36,6 +36,8 @@ def validate_atom(given: AtomInput, now: Micros, where: str = "atom", random: st
 
     where: the name of the argument in messages. random: the random half of the id, for callers that draw many at once.
     """
+    if isinstance(given, str):
+        given = {"text": given}
     try:
         return _validate_atom(given, now, where, random)
     except (TypeError, AttributeError, KeyError):
@@ -45,7 +47,7 @@ def validate_atom(given: AtomInput, now: Micros, where: str = "atom", random: st
         return _validate_atom(_revalidate(given, where), now, where, random)
 
 
-def _validate_atom(given: AtomInput, now: Micros, where: str, random: str | None) -> PreparedAtom:
+def _validate_atom(given: NewAtom | dict[str, Any], now: Micros, where: str, random: str | None) -> PreparedAtom:
     if _is_plain(given):
         fields = _USUAL | given
         name, kind = given["category"]["name"], given["category"]["kind"]
@@ -110,7 +112,7 @@ def _is_plain(given: object) -> TypeGuard[dict[str, Any]]:
 
     Most are, and making thousands of values takes longer than looking whether they have to be made.
     """
-    if type(given) is not dict or not given.keys() >= _NEEDED:
+    if type(given) is not dict or not given.keys() >= _SAID_BY_MOST:
         return False
     for name, value in given.items():
         kind = type(value)
@@ -149,7 +151,7 @@ _TAKEN_AS_IT_IS: dict[str, frozenset[type]] = {
     "created_at": _TEXT_OR_NONE,
 }
 """For each field, the types that a `NewAtom` takes without conversion."""
-_NEEDED = frozenset(name for name, field in NewAtom.model_fields.items() if field.is_required())
+_SAID_BY_MOST = frozenset({"text", "category"})
 _USUAL = {
     name: field.get_default(call_default_factory=True)
     for name, field in NewAtom.model_fields.items()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from longmind.models.value import Value
 from longmind.validation.parameter_limits import (
@@ -39,20 +39,28 @@ GivenInstant = Annotated[str | Annotated[datetime, Field(strict=True)], INSTANT]
 
 
 class Category(Value):
-    """A category of facts: `name` is the app's own word, `kind` decides how the platform treats the fact."""
+    """A category of facts: `name` is the app's own word, `kind` decides how the platform treats the fact.
 
-    name: Name
-    kind: AtomKind
+    A text is taken for the name.
+    """
+
+    name: Name = "note"
+    kind: AtomKind = "FACT"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_name(cls, given: Any) -> Any:
+        return {"name": given} if isinstance(given, str) else given
 
 
 class NewAtom(Value):
-    """A fact as the caller passes it. Only `text` and `category` are required.
+    """A fact as the caller passes it. Only `text` is required.
 
     A `PATTERN` cannot be passed: the platform finds patterns in episodes.
     """
 
     text: AtomText = Field(strict=True)
-    category: Category
+    category: Category = Field(default_factory=Category)
     importance: Importance = Field(default=3, strict=True)
     confidence: Confidence = Field(default=1.0, strict=True)
     valid_from: GivenInstant | None = None
@@ -81,6 +89,8 @@ class Atom(Value):
 
     A fact that has ended or was superseded stays ACTIVE; its times show the end.
     """
+
+    shown = ("id", "text", "category", "importance", "key", "metadata", "valid_to", "superseded_by", "archived_at")
 
     # The owner.
     id: str
@@ -133,6 +143,7 @@ class Atom(Value):
     key: str | None = None
 
 
-AtomInput = NewAtom | dict[str, Any]
+AtomInput = NewAtom | dict[str, Any] | str
+"""An atom as a caller writes it: a text alone is a fact in the category `note`."""
 MetadataFilter = Mapping[str, str | int | float | bool | None]
 """Entries that an atom must have in its metadata: keys of the top level, each with its value."""

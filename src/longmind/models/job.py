@@ -6,6 +6,7 @@ repeats the job.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from longmind.models.value import Value
@@ -33,13 +34,20 @@ class Job(Value):
 
 
 class WorkReport(Value):
-    """The number of attempts that a call of `engine.work()` made, by outcome."""
+    """The number of attempts that a call of `engine.work()` made, by outcome, and what it noticed."""
 
     succeeded: int = 0
     failed: int = 0
     dead: int = 0
     lost: int = 0
     """Attempts whose result was refused because another worker took the job over."""
+    unbound: int = 0
+    """Conversations that this engine has closed since its last report and that no binding covers: nothing is learned
+    from them. `memory.create_binding` covers those to come."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the numbers; that of unbound conversations only if there are any."""
+        return (each for each in super().__repr_args__() if each != ("unbound", 0))
 
     def __add__(self, other: WorkReport) -> WorkReport:
         """Return the sums of two reports."""
@@ -48,4 +56,5 @@ class WorkReport(Value):
             failed=self.failed + other.failed,
             dead=self.dead + other.dead,
             lost=self.lost + other.lost,
+            unbound=self.unbound + other.unbound,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, overload
 
 from pydantic import Field
 
@@ -37,6 +38,8 @@ class Explanation(Value):
 
 class Hit(Value):
     """An atom that was found, with its score."""
+
+    shown = ("score", "weak", "atom")
 
     atom: Atom
     score: float
@@ -77,7 +80,7 @@ class Passage(Value):
 
 
 class Recall(Value):
-    """The hits of a recall and how they were found.
+    """The hits of a recall and how they were found. It is a sequence of its hits.
 
     By topic the best hit comes first, by entity the newest, on a timeline the oldest.
     """
@@ -93,6 +96,27 @@ class Recall(Value):
     """Quotes from conversations, best first, without those whose words are among the hits."""
     notice: str | None = None
     """Set if meaning could not be searched, so that words alone decided: a sentence with the reason and the remedy."""
+
+    def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]  # pydantic iterates over the fields
+        """Iterate over the hits."""
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        """Return the number of hits; an empty recall is false."""
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Hit]: ...
+
+    def __getitem__(self, place: int | slice) -> Hit | list[Hit]:
+        return self.hits[place]
+
+    def __repr__(self) -> str:
+        hits = f"{len(self.hits)} of {self.total_candidates:,} hits"
+        return f"Recall({self.mode}, {hits}, {len(self.passages)} passages, {self.latency_ms:.1f} ms)"
 
 
 class WhyNot(Value):

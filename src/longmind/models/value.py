@@ -6,14 +6,19 @@ validation: `from_trusted` fills the instance's slots directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Generic, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 T = TypeVar("T")
 V = TypeVar("V", bound="Value")
+
+REPR_LENGTH = 240
+"""Characters of the fields in a `repr`, at most."""
+_TEXT_LENGTH = 60
+_SHOWN_ITEMS = 3
 
 _new = object.__new__
 # A frozen value refuses assignment; these descriptors set its slots, and are the fastest way to do so.
@@ -35,6 +40,23 @@ class Value(BaseModel):
         serialize_by_alias=True,
         protected_namespaces=(),
     )
+
+    shown: ClassVar[tuple[str, ...]] = ()
+    """The fields that `repr` shows, for values that have many; by default all of them."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield what `repr` shows: the fields that are filled, long ones shortened, as many as fit into a line."""
+        room = REPR_LENGTH
+        for name in self.shown or type(self).model_fields:
+            value = getattr(self, name)
+            if value is None or value in ("", [], {}) or not type(self).model_fields[name].repr:
+                continue
+            brief = shorten_value(value)
+            room -= len(name) + len(repr(brief))
+            if room < 0:
+                yield None, Abridged("…")
+                return
+            yield name, brief
 
     @classmethod
     def from_trusted(cls, fields: dict[str, Any]) -> Self:
@@ -70,9 +92,42 @@ def _maker(cls: type[V]) -> Callable[[dict[str, Any]], V]:
     return from_trusted
 
 
+class Abridged(str):
+    """A text that stands for a value in a `repr`, without quotation marks."""
+
+    def __repr__(self) -> str:
+        """Return the text itself."""
+        return str(self)
+
+
+def shorten_value(value: object) -> object:
+    """Return a value as the `repr` of another one shows it: long texts cut, lists and dicts as their sizes."""
+    match value:
+        case str():
+            return value if len(value) <= _TEXT_LENGTH else value[: _TEXT_LENGTH - 1] + "…"
+        case list() | tuple() | dict() if len(value) > 1 or len(repr_briefly(value)) > _TEXT_LENGTH:
+            return Abridged(f"<{len(value):,} items>")
+        case _:
+            return value
+
+
+def repr_briefly(value: object) -> str:
+    """Return the start of the `repr` of a value, without writing out a long text."""
+    members = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(members, list | tuple):
+        return "".join(map(repr_briefly, members[:2]))
+    return repr(shorten_value(value))
+
+
 class Page(list[T], Generic[T]):
     """A list with `next_cursor`: pass it to the same call for the next page; None is the end."""
 
     def __init__(self, items: Iterable[T] = (), next_cursor: str | None = None) -> None:
         super().__init__(items)
         self.next_cursor = next_cursor
+
+    def __repr__(self) -> str:
+        """Return the list, of a long one the first items and the number of the others, and the cursor."""
+        more = len(self) - _SHOWN_ITEMS
+        shown = ", ".join(map(repr, self[:_SHOWN_ITEMS])) + (f", … {more:,} more" if more > 0 else "")
+        return f"[{shown}]" if self.next_cursor is None else f"Page([{shown}], next_cursor={self.next_cursor!r})"

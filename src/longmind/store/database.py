@@ -118,6 +118,8 @@ class Database(Protocol):
     engine: EngineName
     is_remote: bool
     """True if answers come over a network, so that it pays to do something else while waiting for one."""
+    address: str
+    """The address of the database, without a password."""
     write_health: WriteHealth
     """Reports whether writes fail for want of room or rights."""
 

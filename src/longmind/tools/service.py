@@ -15,7 +15,7 @@ from longmind.memory.validation import validate_instant
 from longmind.models.tool import AuditEntry, Brief, DeletedEntry, EntryType, FoundEntries, Outcome, StoredEntry
 from longmind.models.value import Page
 from longmind.providers.language_model import BoundTool
-from longmind.scope import Scope
+from longmind.scope import Scope, ScopedService
 from longmind.store.database import Database
 from longmind.store.tables import audit
 from longmind.store.tables.quotas import QuotaLimits
@@ -39,7 +39,7 @@ CALL_SECONDS = 30.0
 _log = logging.getLogger("longmind.tools")
 
 
-class Tools:
+class Tools(ScopedService):
     """Memory that an agent writes by itself, separate for each group and limited in what it can damage.
 
     Each call is validated strictly, audited, redacted and limited in time; sessions have quotas, and an entry that came

@@ -145,6 +145,7 @@ Idle = Annotated[timedelta | float, IDLE]
 # Ids, and other texts that name something. An id of another form is not refused: nothing is found by it.
 
 ID = Limits({"pattern": "^[A-Za-z0-9_-]+$"}, "letters, digits, `_` and `-`")
+SPACE = Limits(STORABLE, "the id of a space, or its name")
 IDENTITY = Limits(
     {"minLength": 1, "maxLength": IDENTITY_LIMIT, "pattern": r"^[^\s\u0000-\u001f\u007f-\u009f*]+$"},
     f"at most {IDENTITY_LIMIT} characters, not blank, not `*`, no control characters",
@@ -162,7 +163,7 @@ DECISION_CURSOR = Limits({"pattern": "^[0-9]{1,18}-[0-9]{1,18}$"}, "`next_cursor
 NUMBER_CURSOR = Limits({"pattern": "^[0-9]{1,18}$"}, "`next_cursor` of the previous page")
 
 ConversationId = Annotated[str, ID]
-SpaceId = Annotated[str, ID]
+SpaceId = Annotated[str, SPACE]
 AtomId = Annotated[str, ID]
 EntityId = Annotated[str, ID]
 BindingId = Annotated[str, ID]

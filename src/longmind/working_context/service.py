@@ -22,12 +22,13 @@ from longmind.clock import Clock, Instant, Micros, to_iso, to_micros
 from longmind.conversations.validation import validate_policy
 from longmind.errors import InvalidInput, LimitExceeded, NotFound
 from longmind.extraction.consolidation.profile_facts import find_profile_facts
+from longmind.memory.space_names import find_space_id
 from longmind.models.atom import Atom
 from longmind.models.block import MemoryPolicy
 from longmind.models.recall import Hit, Passage
 from longmind.models.working_context import ContextSection, LeftOut, WorkingContext
 from longmind.recall.request import Filters, RecallRequest, TopicOptions
-from longmind.scope import Scope
+from longmind.scope import Scope, ScopedService
 from longmind.store.database import Database, Transaction
 from longmind.store.tables import atoms, conversations, grants, spaces, summaries
 from longmind.validation.identifiers import validate_id
@@ -86,7 +87,7 @@ class _Standing(NamedTuple):
     shown: dict[int, Atom]
 
 
-class WorkingContexts:
+class WorkingContexts(ScopedService):
     """Prompts that remember, for the current user."""
 
     def __init__(
@@ -217,7 +218,6 @@ class WorkingContexts:
         memory_policy: MemoryPolicy | dict[str, Any] | None,
         agent_id: str | None,
     ) -> WorkingContext:
-        space_id = validate_id("memory_space_id", memory_space_id)
         wanted_turns = RECENT_TURNS.check("recent_turns", recent_turns)
         wanted_hits = RECALLED_HITS.check("recall_limit", recall_limit)
         budget = TOKEN_BUDGET.check("token_budget", token_budget)
@@ -227,6 +227,7 @@ class WorkingContexts:
         policy = validate_policy(memory_policy)
         agent = self._blocks.choose_agent(agent_id)
         template = self._templates.find(template_id)
+        space_id = find_space_id(self._database, self._scope, memory_space_id)
         now = self._clock()
         state = self._database.read(self._scope, _read, conversation_id, space_id, wanted_turns, known)
         # A shared space is read in the scope of its owner, the conversation always in the user's own.

@@ -208,9 +208,9 @@ def to_wire_type(annotation: Any) -> Any:
 
 def _make_union(members: list[Any]) -> Any:
     """Return the union of types that can be sent."""
-    # A dict next to a model is that model in another form; the model alone describes it.
+    # A dict or a text next to a model is that model in another form; the model alone describes it.
     if any(isinstance(each, type) and issubclass(each, Value) for each in map(_unwrap, members)):
-        members = [each for each in members if get_origin(each) is not dict]
+        members = [each for each in members if get_origin(each) is not dict and each is not str]
     return reduce(or_, map(to_wire_type, members))
 
 

@@ -66,6 +66,7 @@ class PostgresDatabase:
         self._publisher = publisher
         self.write_health = WriteHealth()
         self._connections = PooledConnections(url, settings, self.write_health)
+        self.address = self._connections.address
         self._queries = load_queries("postgres")
         self._writing = _WriteState()
         survive_forks(self)

@@ -58,7 +58,7 @@ class PooledConnections:
 
     def __init__(self, url: str, settings: Settings, write_health: WriteHealth) -> None:
         self._url = url
-        self._address = remove_password(url)
+        self.address = remove_password(url)
         self._settings = settings
         self._write_health = write_health
         self.clock_error = 0
@@ -148,7 +148,7 @@ class PooledConnections:
                 if lost and connection.committing and not read_only:
                     self._renew_connections(connection.made_at)
                     raise OutcomeUnknown(
-                        f"The connection to {self._address} was lost while the write was being committed, so its "
+                        f"The connection to {self.address} was lost while the write was being committed, so its "
                         f"outcome is unknown ({to_message(error)})."
                     ) from error
                 if lost or read_only:
@@ -197,7 +197,7 @@ class PooledConnections:
         if pool is not self._pool:
             raise psycopg_pool.PoolClosed("another thread has abandoned this pool") from timeout
         if self._connect_error is not None:
-            raise translate(self._connect_error, self._address) from timeout
+            raise translate(self._connect_error, self.address) from timeout
 
     def open_pool(self) -> StickyPool:
         """Return the pool, opened if it is not; raise EngineClosed after `close`."""
@@ -291,7 +291,7 @@ class PooledConnections:
             self._abandon_pool()
             raise interrupt from None
         if isinstance(error, psycopg.Error):
-            translated = translate(error, self._address)
+            translated = translate(error, self.address)
             self._write_health.note(translated)
             raise translated from error
 

@@ -24,6 +24,12 @@ WHERE app_key = :app_key AND (user_id = :user_id OR :user_id IS NULL) AND id < :
 ORDER BY id DESC
 LIMIT :limit;
 
+-- The bindings of a user that have just this scope.
+-- name: bindings_of_scope
+SELECT {binding_columns} FROM bindings
+WHERE app_key = :app_key AND user_id = :user_id AND conversation_scope = :conversation_scope
+ORDER BY id;
+
 -- name: update_binding
 UPDATE bindings
 SET extraction_version = :extraction_version, on_closed = :on_closed, windowed = :windowed, window_turns = :window_turns,

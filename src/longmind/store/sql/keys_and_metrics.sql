@@ -3,6 +3,21 @@
 -- fragment: key_columns
 id, name, tenant_id, app_id, access, user_id, rate, created_at, expires_at, revoked_at, last_used_at
 
+-- How many of some closed conversations with messages no enabled binding covers, and how many were looked at.
+-- system: a check of the whole database, for its operator
+-- name: count_unbound_conversations
+SELECT COUNT(CASE WHEN NOT EXISTS (
+    SELECT 1 FROM bindings
+    JOIN binding_members AS member ON member.app_key = bindings.app_key AND member.binding_id = bindings.id
+    WHERE bindings.tenant_id = closed.tenant_id AND bindings.app_id = closed.app_id
+      AND member.user_id IN (closed.user_id, '*') AND member.namespace IN (closed.namespace, '*')
+) THEN 1 END), COUNT(*)
+FROM (
+    SELECT tenant_id, app_id, user_id, namespace FROM conversations
+    WHERE status = 'closed' AND next_sequence > 1
+    LIMIT :limit
+) AS closed;
+
 -- system: keys belong to the host, which makes one for a user
 -- name: insert_access_key
 INSERT INTO access_keys (id, name, tenant_id, app_id, access, user_id, digest, rate, created_at, expires_at)

@@ -80,6 +80,7 @@ class SqliteDatabase:
 
     def __init__(self, path: str, settings: Settings, publisher: Publisher) -> None:
         self._path = path
+        self.address = f"sqlite:///{path}"
         self._settings = settings
         self._publisher = publisher
         self.write_health = WriteHealth()

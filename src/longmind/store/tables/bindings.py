@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from longmind.clock import Micros, to_iso
-from longmind.errors import InvalidInput, NotFound
+from longmind.errors import Conflict, InvalidInput, NotFound
 from longmind.ids import new_id
 from longmind.models.binding import EVERYBODY, Binding, ConversationScope, ExtractionPolicy
 from longmind.scope import Scope
@@ -46,6 +46,8 @@ class NewBinding:
     conversation_scope: ConversationScope | list[ConversationScope]
     space_ids: tuple[str, ...]
     policy: ExtractionPolicy
+    is_policy_given: bool = True
+    """False if the policy is the default because the caller gave none."""
 
     @property
     def members(self) -> list[ConversationScope]:
@@ -60,7 +62,11 @@ def reaches_others(members: list[ConversationScope], user_id: str) -> bool:
 
 
 def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Binding:
-    """Make a binding; raise NotFound for an unknown space, and InvalidInput for one that others cannot match."""
+    """Make a binding, or return the user's own of the same scope and spaces unchanged.
+
+    Raise NotFound for an unknown space, InvalidInput for one that others cannot match, and Conflict if the user's own
+    has another policy than the one that the caller gave.
+    """
     bound = [_to_bound_space(run, space_id) for space_id in new.space_ids]
     if reaches_others(new.members, scope.user_id):
         unnamed = [space.id for space in bound if space.name is None and space.owner is None]
@@ -69,25 +75,49 @@ def create(run: Transaction, scope: Scope, new: NewBinding, now: Micros) -> Bind
                 f"The space {unnamed[0]!r} has no name.",
                 hint="Bind named spaces: memory of other users goes into their own spaces of the same name.",
             )
+    existing = _find_same(run, scope, new)
+    if existing is None:
+        # Holds the app's bindings until the transaction ends, so of two that find none only the first makes one.
+        raise_revision(run)
+        existing = _find_same(run, scope, new)
+    if existing is not None:
+        return existing
     binding_id = new_id("bind", now)
-    single = isinstance(new.conversation_scope, ConversationScope)
-    members = [member.model_dump() for member in new.members]
     run.send(
         "insert_binding",
         id=binding_id,
         tenant_id=scope.tenant_id,
         app_id=scope.app_id,
         user_id=scope.user_id,
-        conversation_scope=_json(members[0] if single else members),
+        conversation_scope=_encode_scope(new),
         spaces=_json([vars(space) for space in bound]),
         now=now,
         **_policy_columns(new.policy),
     )
     binding = get(run, scope, binding_id)
     _put_members(run, binding)
-    raise_revision(run)
     record_change(run, scope, "binding.created", now, binding_id=binding_id)
     return binding
+
+
+def _find_same(run: Transaction, scope: Scope, new: NewBinding) -> Binding | None:
+    """Return the user's binding of the same scope and spaces; raise Conflict if it has another policy."""
+    rows = run.all("bindings_of_scope", user_id=scope.user_id, conversation_scope=_encode_scope(new))
+    for row in rows:
+        if {space.id for space in _read_spaces(row) if not space.deleted} == set(new.space_ids):
+            binding = _to_binding(row)
+            if new.is_policy_given and binding.extraction_policy != new.policy:
+                raise Conflict(
+                    f"The binding {binding.id!r} has this scope and these spaces already, with another policy.",
+                    hint=f"Change it: update_binding({binding.id!r}, extraction_policy=…).",
+                )
+            return binding
+    return None
+
+
+def _encode_scope(new: NewBinding) -> str:
+    members = [member.model_dump() for member in new.members]
+    return _json(members[0] if isinstance(new.conversation_scope, ConversationScope) else members)
 
 
 def find(run: Transaction, scope: Scope, binding_id: str) -> Binding | None:
@@ -183,6 +213,18 @@ def list_covered_for(
         return spaces.get(run, bound.id) is None
 
     return sorted({namespace for namespace, bound in covered if any(map(leads_there, bound))})
+
+
+def is_covered(run: Transaction, scope: Scope, namespace: str) -> bool:
+    """Return whether a binding covers the user's conversations in a namespace; paused ones of the user's own count."""
+    if list_matching(run, scope.user_id, namespace):
+        return True
+    own = run.all("list_bindings", user_id=scope.user_id, before_id=BEYOND_ALL_IDS, limit=_ALL)
+    members = [member for row in own for member in _to_binding(row).members]
+    return any(
+        member.user_id in (scope.user_id, EVERYBODY) and member.namespace in (namespace, EVERYBODY)
+        for member in members
+    )
 
 
 def is_bound(run: Transaction, scope: Scope, namespace: str, space_id: str) -> bool:

@@ -62,6 +62,12 @@ def measure_passage_lag(run: Transaction, first_kind: str, last_kind: str, now: 
     )
 
 
+def count_unbound(run: Transaction, limit: int) -> tuple[int, int]:
+    """Return how many of up to `limit` closed conversations no enabled binding covers, and how many were looked at."""
+    row = run.one("count_unbound_conversations", limit=limit)
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
 def list_schema_versions(run: Transaction) -> list[int]:
     """Return the migrations that the database has been through."""
     return [version for (version,) in run.all("schema_versions")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from longmind.clock import Micros
 from longmind.errors import ConversationClosed, NotFound
@@ -17,7 +18,7 @@ from longmind.models.job import Job
 from longmind.models.message import AppendedMessages, Message, Turn
 from longmind.scope import Scope
 from longmind.store.database import Transaction
-from longmind.store.tables import conversations, messages, running_turns
+from longmind.store.tables import bindings, conversations, messages, running_turns
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import MessagePlace, NewMessage
 from longmind.store.triggers import extraction_requests, passage_requests, rolling_summary, sleep_time
@@ -26,15 +27,23 @@ from longmind.store.triggers.job_policy import JobPolicy
 _USUAL = JobPolicy()
 
 
-def close(
-    run: Transaction, scope: Scope, conversation_id: str, now: Micros, policy: JobPolicy = _USUAL
-) -> Conversation:
+class Closing(NamedTuple):
+    """A conversation that is closed."""
+
+    conversation: Conversation
+    is_unbound: bool = False
+    """True if it was closed just now with messages that no binding covers."""
+
+
+def close(run: Transaction, scope: Scope, conversation_id: str, now: Micros, policy: JobPolicy = _USUAL) -> Closing:
     """Close a conversation and queue the jobs that this causes; one that is closed stays as it is."""
-    conversation = close_if_stale(run, scope, conversation_id, None, now, policy)
-    conversation = conversation or conversations.get(run, conversation_id)
+    closing = close_if_stale(run, scope, conversation_id, None, now, policy)
+    if closing is not None:
+        return closing
+    conversation = conversations.get(run, conversation_id)
     if conversation is None:
         raise NotFound("conversation", conversation_id)
-    return conversation
+    return Closing(conversation)
 
 
 def close_if_stale(
@@ -44,7 +53,7 @@ def close_if_stale(
     stale_before: Micros | None,
     now: Micros,
     policy: JobPolicy = _USUAL,
-) -> Conversation | None:
+) -> Closing | None:
     """Close an open conversation, given an instant only if nothing was appended since; None if it was left as it is."""
     closed = conversations.close(run, scope, conversation_id, stale_before, now, policy.sleep_idle)
     # Another process has closed it, or a message came since it was found stale.
@@ -56,7 +65,10 @@ def close_if_stale(
         sleep_time.queue_reading(
             run, scope, conversation_id, closed.conversation.message_count, now, now, policy.attempts
         )
-    return closed.conversation
+    conversation = closed.conversation
+    # Where a binding wants an extraction at the close, one covers it; else that has to be looked up.
+    covered = closed.bound or not conversation.message_count or bindings.is_covered(run, scope, conversation.namespace)
+    return Closing(conversation, is_unbound=not covered)
 
 
 def append(
