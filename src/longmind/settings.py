@@ -229,6 +229,7 @@ class SettingsOptions(TypedDict, total=False):
     model_prices: str | None
     extraction_spend_cap_dollars: float | None
     extraction_spend_cap_tokens: int | None
+    offline: bool | None
     models_folder: str | None
     cache_megabytes: float | None
     job_lease_seconds: float | None

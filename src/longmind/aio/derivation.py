@@ -76,6 +76,8 @@ def match_parameters(original: Callable[P, Any]) -> Callable[[Callable[..., T]],
 
 
 def _make_plain(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that calls the original one at once."""
+
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         answer = getattr(self._original, name)(*args, **kwargs)
@@ -87,6 +89,8 @@ def _make_plain(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _make_awaitable(name: str, method: Callable[..., Any], *, separate: bool) -> Callable[..., Any]:
+    """Return a coroutine method that calls the original one in a thread."""
+
     @functools.wraps(method)
     async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         run = self._hop.run_separately if separate else self._hop

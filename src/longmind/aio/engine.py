@@ -62,6 +62,7 @@ class Opening:
         self._engine: AsyncEngine | None = None
 
     async def _open(self) -> AsyncEngine:
+        """Open the engine in a thread of its own; close it again if the caller was cancelled by then."""
         hop = Hop()
         opened: list[Engine] = []
         try:
@@ -207,11 +208,13 @@ class AsyncEngine(AsyncEngineOperations):
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
+        """Close the engine in a thread, and then the threads."""
         if not self._hop.closed:
             await self._hop.run_separately(self._engine.close)
         await self._hop.close()
 
     def _is_under_way(self, closing: asyncio.Task[None]) -> bool:
+        """Return whether a closing that was begun can still be waited for."""
         # The event loop that it was begun on may have ended first.
         return not closing.done() and closing.get_loop() is asyncio.get_running_loop()
 

@@ -228,6 +228,7 @@ def _check_jobs(database: Database) -> Iterator[Finding]:
 
 def _check_bindings(database: Database) -> Finding:
     """Check for conversations that were closed and that no binding covers: nothing was learned from them."""
+    # A look at some of them is enough: an app that has forgotten its binding has forgotten it for all.
     unbound, closed = database.read(None, measuring.count_unbound, _CONVERSATIONS)
     if not unbound:
         return Finding(

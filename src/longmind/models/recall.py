@@ -97,6 +97,8 @@ class Recall(Value):
     notice: str | None = None
     """Set if meaning could not be searched, so that words alone decided: a sentence with the reason and the remedy."""
 
+    # A sequence of hits, since that is what most callers want of it.
+
     def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]  # pydantic iterates over the fields
         """Iterate over the hits."""
         return iter(self.hits)

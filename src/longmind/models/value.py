@@ -49,10 +49,12 @@ class Value(BaseModel):
         room = REPR_LENGTH
         for name in self.shown or type(self).model_fields:
             value = getattr(self, name)
+            # An empty field says nothing, and a secret one must not.
             if value is None or value in ("", [], {}) or not type(self).model_fields[name].repr:
                 continue
             brief = shorten_value(value)
             room -= len(name) + len(repr(brief))
+            # What does not fit is left out, and marked as missing.
             if room < 0:
                 yield None, Abridged("…")
                 return
