@@ -63,6 +63,7 @@ def open(
     Raises InvalidInput for a setting that cannot be used and StoreError if the database cannot be opened.
     """
     # A name is a setting, and may come from the environment; an object of the caller's own is used as it is.
+    # A name is a setting, and may come from the environment; an object of the caller's own is used as it is.
     named: dict[str, object] = {"url": url}
     if isinstance(embedder, str) and embedder != AUTO:
         named["embedder"] = embedder

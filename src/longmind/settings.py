@@ -210,6 +210,7 @@ class Settings:
 
 
 # Written out, since editors and type checkers read no code that would derive it from Settings.
+# Written out, since editors and type checkers run no code that would derive it from Settings.
 class SettingsOptions(TypedDict, total=False):
     """The settings as keywords of `open()`, without those that `open()` names itself, so that an editor completes them.
 
@@ -229,8 +230,11 @@ class SettingsOptions(TypedDict, total=False):
     model_prices: str | None
     extraction_spend_cap_dollars: float | None
     extraction_spend_cap_tokens: int | None
-    offline: bool | None
+    sleep_time: SleepTimeDefault | None
+    sleep_time_idle_seconds: float | None
+    sleep_time_daily_tokens: int | None
     models_folder: str | None
+    offline: bool | None
     cache_megabytes: float | None
     job_lease_seconds: float | None
     job_attempts: int | None

@@ -75,7 +75,7 @@ def test_settings_turn_it_off(database_url: str, settings: dict[str, Any]) -> No
         talk(ctx, "I live in Oslo.", close=True)
         assert ctx.jobs.list_jobs() == []
     with pytest.raises(longmind.InvalidInput, match="sleep_time is 'maybe'"):
-        longmind.open(database_url, sleep_time="maybe")
+        longmind.open(database_url, sleep_time="maybe")  # type: ignore[arg-type]  # a mistake on purpose
 
 
 @pytest.mark.conforms("C11")
