@@ -59,6 +59,7 @@ SYSTEM_STATEMENTS = {
     "mirrored_users",
     "newest_place",
     "oldest_passages_job",
+    "count_unbound_conversations",
     "owners_of_covered_conversations",
     "list_access_keys",
     "note_key_use",
