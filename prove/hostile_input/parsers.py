@@ -20,6 +20,7 @@ from longmind.assembly.sanitiser import escape_markup, sanitise
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import choose_counter, estimate
 from longmind.audit.chain_export import verify_exported
+from longmind.client.problem_errors import read_retry_after, to_error
 from longmind.clock import to_iso, to_micros
 from longmind.conversations.history import escape_reminder_tags
 from longmind.errors import LongmindError
@@ -181,6 +182,12 @@ def _request(text: str) -> None:
         _unless_refused(parameters.read, path, b"", data)
 
 
+def _server_answer(text: str) -> None:
+    headers = {"retry-after": text}
+    str(to_error(429, headers, text.encode("utf-8", "surrogatepass")))
+    read_retry_after(headers)
+
+
 def _address(text: str) -> None:
     if engine_of(text) == "sqlite":
         sqlite_path(text)
@@ -321,6 +328,16 @@ PARSERS: tuple[Parser, ...] = (
         _answer,
         ('{"facts": [{"text": "x", "kind": "FACT", "importance": 9e999, "sources": ["m1"]}]}', *_JSONS),
         ("extraction.model.answer_schema",),
+    ),
+    Parser(
+        "answers of servers",
+        _server_answer,
+        (
+            '{"type": "urn:longmind:problem:block-conflict", "detail": "x", "current": {"id": "blk_1"}}',
+            '{"type": "urn:longmind:problem:rate-limited", "retry_after": "soon", "__class__": "x"}',
+            *_JSONS,
+        ),
+        ("client.problem_errors",),
     ),
     Parser(
         "the recall tools", _recall_tools, ('{"query": "x", "limit": 3}', *_JSONS), ("memory.recall_tool_arguments",)

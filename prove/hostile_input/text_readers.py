@@ -18,6 +18,10 @@ _CALLS = frozenset(
 """Functions that turn text into something else."""
 
 NOT_FROM_OUTSIDE: dict[str, str] = {
+    "agents.definition": "receives definitions from an administrator; `calls` passes values of any shape",
+    "client.archive_file": "reads an archive of the server that its user has chosen, and only counts lines",
+    "client.memory_requests": "reads answers of the server that its user has chosen, as values",
+    "client.server_connection": "receives the arguments of a client; answers of servers are tried as such",
     "admin.export_sections": "reads columns that were validated when they were written; `exports` reads its archives",
     "admin.import_rows": "receives rows that `exports` reads; the section forges such rows and imports them",
     "admin.user_import": "receives rows that `exports` reads; the section forges such rows and imports them",
@@ -48,6 +52,8 @@ NOT_FROM_OUTSIDE: dict[str, str] = {
     "recall.entity_names": "compares questions with names of entities; `calls` passes any text",
     "recall.index.atom_columns": "reads parts of the index that were validated when they were written",
     "recall.index.timeline_index": "reads columns that were validated when they were written",
+    "server.openapi.parameter_notes": "reads docstrings of this package",
+    "server.reference": "reads the document of this server, and matches the Host header with one pattern",
     "server.http.preconditions": "receives a header; `headers` tries the pattern that it uses",
     "store": "reads columns and statements that this engine has written",
     "summaries.distiller": "receives answers of models; `prompts` scripts hostile ones",

@@ -306,6 +306,16 @@ def test_every_error_of_the_library_arrives_as_itself() -> None:
     assert (described.noun, described.id) == ("fact", "atom_1")
 
 
+def test_a_forged_problem_makes_an_error_of_the_library_and_nothing_else() -> None:
+    for named in ({"__class__": "x", "args": 1}, {"limit": "many", "retry_after": [], "window": None}, {"current": {}}):
+        for kind in ("rate-limited", "block-conflict", "tool-error", "of-a-later-version"):
+            body = json.dumps({"type": f"urn:longmind:problem:{kind}", "detail": 7, **named}).encode()
+            error = to_error(429, {"retry-after": "inf"}, body)
+            assert isinstance(error, LongmindError)
+            assert str(error) == "7"
+    assert to_error(500, {}, b"\xff" * 10).status == 500
+
+
 def every_error(of: type[LongmindError]) -> Iterator[type[LongmindError]]:
     for kind in of.__subclasses__():
         if kind.__module__ == "longmind.errors":

@@ -7,10 +7,13 @@ raised on the server. An unknown type, as of a newer server, becomes ServerFaile
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
+
+from pydantic import ValidationError
 
 from longmind import errors
 from longmind.errors import LongmindError, ServerFailed, ServerUnavailable
@@ -30,7 +33,6 @@ _OF_SERVER: dict[str, type[LongmindError]] = {
     "took-too-long": errors.OutcomeUnknown,
 }
 """Problems that only a server has, with the class that a caller of the library would expect."""
-_KNOWN = ("type", "title", "status", "detail", "message", "hint")
 # What the initialisers of the classes set, for a server that says nothing of it.
 _ATTRIBUTES: dict[type[LongmindError], dict[str, Any]] = {
     errors.Unauthenticated: {"given": True},
@@ -55,10 +57,10 @@ def to_error(status: int, headers: Mapping[str, str], body: bytes) -> LongmindEr
     LongmindError.__init__(error, str(problem.get("detail", "")), hint=str(problem.get("hint", "")))
     error.status = status
     attributes = next((each for owner, each in _ATTRIBUTES.items() if isinstance(error, owner)), {})
-    for name, value in (attributes | _read_details(problem)).items():
-        setattr(error, name, value)
+    for name, default in attributes.items():
+        setattr(error, name, _read_detail(name, problem.get(name, default), default))
     wait = _read_seconds(headers.get("retry-after"))
-    if wait is not None and isinstance(error, errors.RateLimited):
+    if wait is not None and math.isfinite(wait) and isinstance(error, errors.RateLimited):
         error.retry_after = round(wait)
     return error
 
@@ -76,11 +78,14 @@ def _read_problem(body: bytes) -> dict[str, Any] | None:
     return problem if isinstance(problem, dict) and str(problem.get("type", "")).startswith(_PREFIX) else None
 
 
-def _read_details(problem: dict[str, Any]) -> dict[str, Any]:
-    details = {name: value for name, value in problem.items() if name not in _KNOWN}
-    if isinstance(details.get("current"), dict):
-        details["current"] = Block.model_validate(details["current"])
-    return details
+def _read_detail(name: str, value: Any, default: Any) -> Any:
+    """Return the value of an attribute; the default for one of another type, as only a foreign server sends it."""
+    if name == "current":
+        try:
+            return None if value is None else Block.model_validate(value, extra="ignore")
+        except ValidationError:
+            return None
+    return value if default is None or type(value) is type(default) else default
 
 
 def _describe_foreign_answer(status: int) -> LongmindError:
