@@ -1,4 +1,4 @@
-"""The notebook of the examples: its cells run from top to bottom and print what they say, with and without an encoder."""
+"""The notebook of the examples: its cells run from top to bottom and print what they say, by meaning and by words."""
 
 from __future__ import annotations
 

@@ -92,6 +92,7 @@ def plant(engine: longmind.Engine, call: Call, user_id: str, word: Words, *, mod
     failed = jobs.enqueue("fail", {"words": word()})
     engine.work()
     jobs.retry_job(failed.id)
+    jobs.run_job(failed.id)
     return planted
 
 
@@ -119,6 +120,14 @@ def _talk(chat: Any, memory: Any, word: Words, user_id: str) -> Any:
         model=word(),
         provider=word(),
         trace_id=word(),
+    )
+    chat.append_messages(
+        [{"role": "user", "content": word()}],
+        namespace=namespace,
+        title=word(),
+        metadata={word(): word()},
+        extract=True,
+        fact_metadata={word(): word()},
     )
     chat.append_tool_result(conversation.id, word(), word(), tool_name=word(), trace_id=word())
     chat.append_system_message(conversation.id, word(), visibility="hidden", trace_id=word())
@@ -161,6 +170,8 @@ def _finish(chat: Any, memory: Any, word: Words, conversation: Any) -> None:
 
 
 def _remember(memory: Any, word: Words) -> None:
+    memory.create_memory_space("default")
+    memory.open_default_space()
     space = memory.create_memory_space(word(), metadata={word(): word()})
     shared = memory.create_memory_space(word(), kind="shared")
     memory.grant_space(shared.id, word())

@@ -35,6 +35,7 @@ NOT_PLANTED = {
     "agents.register",
     "agents.remove",
     "agents.invoke",
+    "memory.forget_messages",
     "memory.restore_atom",
     "memory.undo_decision",
 }

@@ -14,7 +14,7 @@ from tests.blocks.model_calls import archival, core, talk
 from tests.clock import SettableClock
 
 
-@pytest.mark.conforms("C11", "C22")
+@pytest.mark.conforms("A3.4", "C11", "C22")
 def test_when_a_conversation_is_closed_the_blocks_take_in_what_it_told(
     engine: longmind.Engine, ctx: longmind.Context
 ) -> None:

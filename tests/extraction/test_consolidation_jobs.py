@@ -56,6 +56,7 @@ def get(ctx: longmind.Context, atom_id: str) -> longmind.Atom:
     return atom
 
 
+@pytest.mark.conforms("A3.14")
 def test_the_fact_that_stays_cites_all_messages_and_the_other_is_superseded_by_it(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:

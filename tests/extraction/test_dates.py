@@ -386,6 +386,7 @@ def test_it_is_known_how_exact_a_date_is(text: str, precision: str) -> None:
     assert the_date_in(text).precision == precision
 
 
+@pytest.mark.conforms("A3.4")
 @pytest.mark.parametrize(
     ("text", "whole"),
     [
