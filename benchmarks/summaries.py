@@ -16,9 +16,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks.evaluation.corpus_loader import prepare_turns
 from benchmarks.evaluation.dataset import Dataset, Question, Session, read_datasets
-from benchmarks.extraction import to_source_messages
 from benchmarks.measure import RESULTS, environment, load, table, write_json
+from longmind.clock import to_micros
 from longmind.extraction.candidate import SourceMessage
 from longmind.language.chat_text import parse_chat_text
 from longmind.language.words import STOP_WORDS, stem_of, words_of
@@ -161,6 +162,20 @@ def _show(datasets: Mapping[str, Any]) -> None:
             table(("<a history in characters", *map(str, ROLLING_LIMITS)), [("rolling", *measured["rolling"].values())])
         )
         print(f"{measured['messages per second']:,} messages a second of one core\n")
+
+
+def to_source_messages(session: Session) -> list[SourceMessage]:
+    """Return the turns of a session as the messages that a summariser reads."""
+    first = session.turns[0].speaker
+    return [
+        SourceMessage(
+            id=loaded.turn.id,
+            role="user" if loaded.turn.speaker in ("user", first) else "assistant",
+            text=loaded.text,
+            said_at=to_micros(loaded.turn.at),
+        )
+        for loaded in prepare_turns(session)
+    ]
 
 
 if __name__ == "__main__":

@@ -307,7 +307,12 @@ def test_every_error_of_the_library_arrives_as_itself() -> None:
 
 
 def test_a_forged_problem_makes_an_error_of_the_library_and_nothing_else() -> None:
-    for named in ({"__class__": "x", "args": 1}, {"limit": "many", "retry_after": [], "window": None}, {"current": {}}):
+    forged: list[dict[str, object]] = [
+        {"__class__": "x", "args": 1},
+        {"limit": "many", "retry_after": [], "window": None},
+        {"current": {}},
+    ]
+    for named in forged:
         for kind in ("rate-limited", "block-conflict", "tool-error", "of-a-later-version"):
             body = json.dumps({"type": f"urn:longmind:problem:{kind}", "detail": 7, **named}).encode()
             error = to_error(429, {"retry-after": "inf"}, body)
