@@ -131,6 +131,21 @@ def test_nothing_but_the_number_of_items_tells_a_missing_filter_from_null(client
     assert [each["id"] for each in client.get(f"{path}?status=null").json["items"]] == [atom]
 
 
+def test_a_list_is_filtered_by_metadata_that_is_sent_as_json(client: Client) -> None:
+    client.post("/ai-memory/spaces", {"name": "personal"})
+    path = "/ai-memory/spaces/personal/atoms"
+    made = client.post(path, {"text": "Ada lives in Graz.", "metadata": {"page": 3}, "key": "home"})
+    assert (made.status, made.json["metadata"], made.json["key"]) == (201, {"page": 3}, "home")
+    assert client.post(path, {"text": "Ada lives in Wien.", "key": "home"}).json["supersedes"] == made.json["id"]
+    found = client.get(f"{path}?metadata=%7B%22page%22%3A3%7D").json["items"]
+    assert [each["id"] for each in found] == [made.json["id"]]
+    assert client.get(f"{path}?metadata=%7B%22page%22%3A4%7D").json["items"] == []
+    assert client.get(f"{path}?metadata=page").status == 400
+    topic = client.post("/ai-memory/spaces/personal/recall/topic", {"query": "Wien", "metadata": {"page": 3}})
+    assert topic.json["hits"] == []
+    assert client.get("/ai-memory/spaces/persnal/atoms").json["detail"].startswith("There is no memory space")
+
+
 def test_a_slash_in_a_name_is_part_of_it(client: Client) -> None:
     assert client.post("/events/states", {"key": "mood/today", "value": {"joy": 3}}).status == 201
     assert client.get("/events/states/mood%2Ftoday").json == {"joy": 3}

@@ -87,11 +87,12 @@ def add(
     tag: Tags = None,
     valid_from: ValidFrom = None,
     valid_to: ValidTo = None,
+    key: Annotated[str | None, typer.Option(help="Your name for the fact; another text under it replaces it.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a fact."""
+    """Add a fact, or reinforce it if it is known already."""
     fact = _make_fact(text, category, kind, importance, tag, valid_from, valid_to)
-    atom = memory.context.memory.add_atom(memory.choose_space(space).id, fact)
+    atom = memory.context.memory.add_atom(memory.choose_space(space).id, fact, key=key)
     print_json(atom) if as_json else print_line(atom.id)
 
 
