@@ -38,11 +38,11 @@ PRODUCTS = (
     ),
     Product(
         "LangGraph, vectors",
-        ("langgraph", "langchain-openai"),
+        ("langgraph", "langchain", "langchain-openai"),
         "langgraph.store.memory",
         "with_langgraph_vectors.py",
     ),
-    Product("basic-memory", ("basic-memory<0.23",), "basic_memory", "with_basic_memory.sh"),
+    Product("basic-memory", ("basic-memory<0.23",), "basic_memory.cli.main", "with_basic_memory.sh"),
 )
 
 

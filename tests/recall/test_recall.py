@@ -49,7 +49,7 @@ def test_all_three_answer_in_one_shape(memory: Memory, space_id: str) -> None:
             assert 1 <= hit.entity_match_bonus <= 2
             assert hit.atom.entity_ids == [ben.id]
         shape = found.model_dump(by_alias=True)
-        assert shape.keys() == {"mode", "totalCandidates", "latencyMs", "found", "hits", "passages"}
+        assert shape.keys() == {"mode", "totalCandidates", "latencyMs", "found", "hits", "passages", "notice"}
         assert shape["hits"][0].keys() == {"atom", "score", "weak", "decayWeight", "entityMatchBonus", "explanation"}
 
 
