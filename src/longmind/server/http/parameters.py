@@ -208,8 +208,9 @@ def to_wire_type(annotation: Any) -> Any:
 
 def _make_union(members: list[Any]) -> Any:
     """Return the union of types that can be sent."""
-    # A dict or a text next to a model is that model in another form; the model alone describes it.
-    if any(isinstance(each, type) and issubclass(each, Value) for each in map(_unwrap, members)):
+    # A dict next to a model is that model in another form, and so is a text next to both; the model alone describes it.
+    has_dict = any(get_origin(each) is dict for each in members)
+    if has_dict and any(isinstance(each, type) and issubclass(each, Value) for each in map(_unwrap, members)):
         members = [each for each in members if get_origin(each) is not dict and each is not str]
     return reduce(or_, map(to_wire_type, members))
 
