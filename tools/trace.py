@@ -29,11 +29,13 @@ from urllib.parse import urlencode
 import longmind
 from longmind.errors import LongmindError
 from longmind.jobs import JobRun
+from longmind.providers.language_model import Tool
 from longmind.providers.testing import ScriptedModel
 from longmind.scope import Capability
-from longmind.server.http.parameters import ABSENT, ArgumentReader
+from longmind.server.http.parameters import ABSENT, CHOOSING_PARAMETERS, ArgumentReader
 from longmind.server.openapi.examples import EXAMPLES
 from longmind.server.routes import Route, make_routes
+from longmind.server.served_memory import ServedMemory
 
 SOURCE = Path(longmind.__file__).parent
 LEVELS = 4
@@ -97,6 +99,7 @@ class World:
     def __init__(self) -> None:
         self.engine = longmind.open("sqlite:///:memory:", embedder=None)
         self.engine.register_job("mail.send", _fail)
+        self.engine.register_tool(Tool("lookup_refund"), lambda ctx, arguments: "It was paid back on Monday.")
         self.context = context = self.engine.context(
             tenant_id="demo", app_id="demo", user_id="ada", agent_id="planner", capabilities=get_args(Capability)
         )
@@ -125,10 +128,12 @@ class World:
             "job_0190a1b2c3d4e5f60718293a4b5c6d7e": context.jobs.enqueue("mail.send", {"to": "ada"}).id,
         }
         context.events.record_state("planner", {"step": 3})
+        context.agents.register(EXAMPLES["agents.register"]["body"])
         self.engine.work(limit=1)
         shared = {"memory_space_id": memory.create_memory_space("team", kind="shared").id}
         self._overrides: dict[str, dict[str, Any]] = {
             "conversations.run_turn": {"model": ScriptedModel(["On Tuesday."]), "provider": None},
+            "agents.invoke": {"model": ScriptedModel(["On Tuesday."])},
             "blocks.update": {"expected_updated_at": block.updated_at},
             "blocks.restore": {"expected_updated_at": block.updated_at},
             "memory.grant_space": shared,
@@ -152,7 +157,11 @@ class World:
             self.context.admin.delete_user_data("ada", confirm=True)
         if route.http.tool is not None:
             given = given["arguments"]
-        method = getattr(getattr(self.context, route.operation.service), route.operation.name)
+        service = route.operation.service
+        # What chooses the timeline or the space stands in the query, and is unknown to the operation itself.
+        chosen = [given.pop(name, None) for name in CHOOSING_PARAMETERS.get(service, {})]
+        owner = ServedMemory(self.context, *chosen) if service == "front_door" else getattr(self.context, service)
+        method = getattr(owner, route.operation.name)
         return partial(method, **given | self._overrides.get(route.operation.path, {}))
 
     def _decide(self) -> str:
