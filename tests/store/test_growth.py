@@ -61,6 +61,12 @@ def test_a_deep_page_is_looked_up_where_the_page_before_has_ended(
     assert re.search(cursor, re.sub(r'[ "]', "", conditions)), conditions
 
 
+def test_an_atom_that_is_stated_again_is_looked_up_by_its_text(engine: longmind.Engine) -> None:
+    scope = engine.context(tenant_id="acme", app_id="support", user_id="ada").scope
+    conditions = index_conditions(engine, scope, "atom_by_text")
+    assert "text_hash=" in re.sub(r'[ "()]', "", conditions), conditions
+
+
 _MANY_JOBS = """
 INSERT INTO longmind.jobs (
     scope_id, id, tenant_id, app_id, user_id, kind, status, payload, attempts, max_attempts, fencing_token, epoch,

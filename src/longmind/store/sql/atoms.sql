@@ -40,12 +40,13 @@ WHERE scope_id = :scope_id AND space_id = :space_id
 ORDER BY position DESC
 LIMIT :limit;
 
--- The atom that holds now under a key of the app.
+-- The atom that holds now under a key of the app. Here and below, a plus keeps the index by positions out of the plan, which
+-- would look through the space.
 -- name: atom_by_key
 SELECT {atom_columns} FROM atoms
 WHERE scope_id = :scope_id AND space_id = :space_id AND key = :key
   AND superseded_by IS NULL AND status = 'ACTIVE' AND (valid_to IS NULL OR valid_to > :now)
-ORDER BY position DESC
+ORDER BY +position DESC
 LIMIT 1;
 
 -- The oldest atom that holds now and may state a text; the caller compares the texts, since a hash may be that of two.
@@ -56,7 +57,7 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND text_hash = :text_hash
   AND category_name = :category_name AND kind = :kind AND trust = :trust AND (key IS NULL OR :has_key = 0)
   AND COALESCE(speaker, '') = COALESCE(:speaker, '') AND COALESCE(valid_to, -1) = COALESCE(:valid_to, -1)
   AND (valid_from = :valid_from OR (:begins_now = 1 AND valid_from < :now))
-ORDER BY position
+ORDER BY +position
 LIMIT 1;
 
 -- Gives the last position of a change back, which has no atom after all.
