@@ -102,6 +102,19 @@ def test_asyncio_is_loaded_with_the_first_use_of_an_asynchronous_name(tmp_path: 
     assert run(code, home=tmp_path) == "False True\n"
 
 
+def test_the_runtime_of_local_models_reports_to_nobody(tmp_path: Path) -> None:
+    # Its telemetry, where a version has one, begins by writing the id of the device into the home folder.
+    code = """
+import os
+os.environ.pop("ORT_DISABLE_TELEMETRY", None)
+from longmind.providers.local.onnx import import_runtime
+import_runtime()
+print(os.environ["ORT_DISABLE_TELEMETRY"])
+"""
+    assert run(code, home=tmp_path) == "1\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_names_that_are_loaded_late_are_public_like_all_others(tmp_path: Path) -> None:
     code = "import longmind; print(sorted(set(longmind.__all__) - set(dir(longmind)))); from longmind import *"
     assert run(code, home=tmp_path) == "[]\n"

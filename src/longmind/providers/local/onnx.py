@@ -5,6 +5,7 @@ One thread per call, because callers run in parallel already; more would compete
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,13 +67,17 @@ class OnnxModel:
 
 
 def import_runtime() -> Any:
-    """Return the module onnxruntime; raise ExtensionMissing if it is not installed or cannot be loaded."""
+    """Return the module onnxruntime, without its telemetry; raise ExtensionMissing if it cannot be imported."""
+    # From 1.31 on it reports to its maker from its import on, which only the environment can prevent.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime  # type: ignore[import-untyped]  # it has no types
     except ImportError as error:
         raise ExtensionMissing(
             f"Local models need onnxruntime, which cannot be imported: {error}.", hint="Run: pip install onnxruntime"
         ) from error
+    # The program may have imported it before.
+    onnxruntime.disable_telemetry_events()
     return onnxruntime
 
 
