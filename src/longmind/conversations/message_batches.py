@@ -58,6 +58,7 @@ class MessageBatches(ScopedService):
         extract: queue the extraction of what was not read yet, for each binding, without closing the conversation.
         fact_metadata: with `extract`, the metadata of the facts that are learned: at most 64 keys and 16 KiB of JSON.
         """
+        checked_title = validate_title(title)
         if (conversation_id is None) == (namespace is None):
             raise InvalidInput(
                 "Messages are appended to an open conversation or to a new one.",
@@ -71,7 +72,7 @@ class MessageBatches(ScopedService):
         else:
             target = NewConversation(
                 validate_namespace(namespace),
-                validate_title(title),
+                checked_title,
                 self._scope.session_id,
                 validate_metadata(metadata),
             )
