@@ -324,6 +324,11 @@ def test_as_much_work_at_once_as_there_are_threads_leaves_some_for_the_handlers(
     assert threads_of_the_twin() == []
 
 
+def test_an_engine_that_was_not_awaited_says_so() -> None:
+    with pytest.raises(AttributeError, match=r"engine = await longmind\.open_async"):
+        longmind.open_async("sqlite:///:memory:").context  # type: ignore[attr-defined]  # noqa: B018
+
+
 def test_a_closing_that_nobody_waited_for_is_completed_by_the_next(database_url: str) -> None:
     async def main() -> None:
         engine = await longmind.open_async(database_url)

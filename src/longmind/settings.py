@@ -7,7 +7,7 @@ This is the only module that reads the environment. A value passed to `open()` w
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,6 +23,21 @@ LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 Tracing = Literal["off", "host", "console", "otlp"]
 
+_PATH = "The database is named by url, such as url='sqlite:///memory.db'."
+_USER = "Name the user as in longmind.Memory('ada'), or in engine.context(tenant_id=…, app_id=…, user_id=…)."
+_KEYS = "Keys of models are read from the environment, such as OPENAI_API_KEY."
+_NO_SETTINGS = {
+    "api_key": _KEYS,
+    "app_id": _USER,
+    "database": _PATH,
+    "db_path": _PATH,
+    "openai_api_key": _KEYS,
+    "path": _PATH,
+    "tenant_id": _USER,
+    "user": _USER,
+    "user_id": _USER,
+}
+"""Names that people try as settings, and what to do instead."""
 _MOST_SECONDS = 365 * 24 * 3600
 _LEAST = {"sleep_time_daily_tokens": 0, "rolling_summary_turns": 0, "rolling_summary_characters": 200}
 _MOST = {
@@ -314,6 +329,18 @@ def load_server(url: str | None, key: str | None, environment: Mapping[str, str]
     )
 
 
+def _suggest_setting(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Return what was probably meant by unknown settings."""
+    # By likeness alone an api_key would be taken for the audit_key.
+    if meant := next((_NO_SETTINGS[each] for each in unknown if each in _NO_SETTINGS), None):
+        return meant
+    names = list(known)
+    like = [name for each in unknown for name in get_close_matches(each, names, n=1)]
+    if like:
+        return f"Did you mean {' and '.join(like)}?"
+    return "See help(longmind.settings.Settings), or docs/reference/settings.md."
+
+
 def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings from arguments and the environment; the arguments win.
 
@@ -323,13 +350,7 @@ def load_settings(given: Mapping[str, object], environment: Mapping[str, str] | 
     kinds = get_type_hints(Settings)
     unknown = sorted(given.keys() - kinds.keys())
     if unknown:
-        like = [name for each in unknown for name in get_close_matches(each, kinds, n=1)]
-        hint = (
-            f"Did you mean {' and '.join(like)}?"
-            if like
-            else "See help(longmind.settings.Settings), or docs/reference/settings.md."
-        )
-        raise InvalidInput(f"Unknown settings {', '.join(unknown)}.", hint=hint)
+        raise InvalidInput(f"Unknown settings {', '.join(unknown)}.", hint=_suggest_setting(unknown, kinds))
     if given.get("url") == "":
         raise InvalidUrl("The database URL is empty.", hint="Leave it out to use the file in the home folder.")
     values: dict[str, object] = {}

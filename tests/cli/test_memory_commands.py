@@ -37,6 +37,7 @@ def test_a_conversation_is_held_closed_learned_from_and_recalled(call: Call) -> 
     assert found.out.splitlines()[0].split() == ["1", "User", "lives", "in", "Graz.", found.out.split()[5]]
     assert "said in msg_" in found.out
     assert "- very likely to be about the question (" in found.out
+    assert call("recall", "where", "does", "the", "user", "live").out.splitlines()[0] == found.out.splitlines()[0]
     assert call("recall", "entity", "Graz", "--json").json["hits"][0]["atom"]["text"] == "User lives in Graz."
     assert [each["canonicalName"] for each in call("memory", "entities", "--json").json] == ["Graz"]
     built = call("context", conversation, "Where do I live?")
@@ -52,6 +53,9 @@ def test_a_fact_is_added_replaced_put_away_and_removed(call: Call) -> None:
     timeline = call("recall", "timeline").out
     assert timeline.index("Graz") < timeline.index("Vienna")
     assert "since 2026-01-01 until 2026-05-01, superseded" in timeline
+    unlinked = call("recall", "entity", "Ada")
+    assert unlinked.out == "Nothing is remembered about that.\n"
+    assert "search by topic" in unlinked.err
     in_march = call("recall", "topic", "Where does Ada live?", "--valid-at", "2026-03-01", "--json").json
     assert [hit["atom"]["text"] for hit in in_march["hits"]] == ["Ada lives in Graz."]
     assert "replaces: atom_" in call("memory", "show", new["id"]).out

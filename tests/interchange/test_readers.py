@@ -266,6 +266,15 @@ def test_json_that_is_broken_is_refused_with_the_line(text: str, words: str, tmp
     assert words in refused.value.message
 
 
+def test_what_python_printed_is_refused_with_how_to_save_it(tmp_path: Path) -> None:
+    printed = str({"results": [{"id": "m-1", "memory": "Ada lives in Graz", "user_id": "ada"}]})
+    for name in ("ada.json", "ada.txt"):
+        path = samples.write_text(tmp_path / name, printed)
+        with pytest.raises(InvalidInput, match=r"no valid JSON.*json\.dump"):
+            Found(path, "mem0")
+        assert detect_format(SourceFiles(path)) is None
+
+
 def test_values_are_read_whole_across_the_pieces_in_which_a_file_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ import longmind
 from longmind.assembly.sanitiser import SUGGESTIONS_NOTICE
 from longmind.memory import Memory
 from longmind.memory.recall_tool_schema import validate_tool_definitions
-from longmind.memory.recalled_text import FACT_LIMIT, NOTHING_FOUND, PERHAPS_RELATED, TEXT_LIMIT
+from longmind.memory.recalled_text import FACT_LIMIT, NOT_LINKED, NOTHING_FOUND, PERHAPS_RELATED, TEXT_LIMIT
 from longmind.models.content import ToolResultBlock, ToolUseBlock
 from longmind.providers.language_model import BoundTool, ModelMessage, ModelRequest
 from longmind.providers.testing import ScriptedModel
@@ -72,7 +72,7 @@ def test_an_agents_json_becomes_tools_that_answer_with_facts(memory: Memory, spa
     }
     assert entity.run({"entity": "graz"}) == "User moved to Graz"
     assert entity.run({"entity": graz.id, "category_names": ["notes"]}) == "User moved to Graz"
-    assert entity.run({"entity": "Linz"}) == NOTHING_FOUND
+    assert entity.run({"entity": "Linz"}) == f"{NOTHING_FOUND}\n{NOT_LINKED}"
     assert bound(memory, TIMELINE, space).run({"query": "Graz", "limit": 1}) == "2026-03-01: User moved to Graz"
 
 

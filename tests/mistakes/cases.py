@@ -79,6 +79,8 @@ PYTHON = (
 MEMORY = (
     "longmind.Memory('')",
     "longmind.Memory(4.2)",
+    "longmind.Memory(user_id='ada')",
+    "longmind.Memory('ada', api_key='sk-…')",
     "longmind.Memory('ada', model='gpt-5')",
     "memory.add('')",
     "memory.add(['I live in Graz.'])",
@@ -89,6 +91,7 @@ MEMORY = (
     "memory.search('cat', min_score=90)",
     "memory.update('atom_unknown', 'Ada has a dog.')",
     "memory.forget('atom_unknown')",
+    "memory.forget('my old job')",
     "memory.forget()",
     "closed_memory.add('Hello.')",
 )
@@ -110,6 +113,8 @@ COMMANDS = (
     "longmind memory list --valid-at yesterday",
     "longmind memory show atom_unknown",
     "longmind memory delete atom_unknown",
+    "longmind forget cat --user ada",
+    "longmind --user ada search cat",
     "longmind conversations show conv_unknown",
     "longmind export --user adaa",
     "longmind erase",

@@ -66,9 +66,11 @@ def new_export_file(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         if created and not isinstance(error, FileExistsError):
             raise translate_disk_error(error, path) from error
-        raise InvalidInput(
-            f"{str(path)!r} cannot be created: {error.strerror}.", hint="Check the folder and its permissions."
-        ) from error
+        exists = isinstance(error, FileExistsError)
+        hint = (
+            "Give another name: an export never replaces a file." if exists else "Check the folder and its permissions."
+        )
+        raise InvalidInput(f"{str(path)!r} cannot be created: {error.strerror}.", hint=hint) from error
 
 
 def encode_row(row: Row) -> list[Any]:

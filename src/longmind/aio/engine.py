@@ -75,6 +75,14 @@ class Opening:
                 engine.close()
             raise
 
+    if not TYPE_CHECKING:
+        # Type checkers find the mistake by themselves, as long as they do not see this.
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(
+                f"The engine is not open yet, so it has no {name!r}. Write `async with longmind.open_async(…) as "
+                "engine:` or `engine = await longmind.open_async(…)`."
+            )
+
     def __await__(self) -> Generator[Any, None, AsyncEngine]:
         return self._open().__await__()
 

@@ -24,6 +24,23 @@ from longmind.errors import InvalidInput, LongmindError
 _UsageError: Any = typer.BadParameter.__base__
 _MOVED = {"demo": "./dev demo", "bench": "./dev bench"}
 """Commands of version 0.2 that left the package, and their successors."""
+_TRIED = {
+    'add "…"': "remember store",
+    "erase --user NAME": "reset",
+    "memory delete ATOM_ID": "delete forget",
+    "memory entities": "entities",
+    "memory list": "facts list ls",
+    "memory profile": "profile",
+    "memory show ATOM_ID": "get show",
+    "memory spaces": "spaces",
+    'memory supersede ATOM_ID "…"': "edit update",
+    "recall timeline": "history timeline",
+    'search "…"': "ask find query",
+}
+"""Commands, and other names for them that people try, mostly those of the library."""
+_CALLED_OTHERWISE = {name: command for command, names in _TRIED.items() for name in names.split()}
+_OF_COMMANDS = {"--agent", "--app", "--group", "--json", "--session", "--space", "--tenant", "--url", "--user"}
+"""Options that each command has for itself."""
 
 
 class Misused(InvalidInput):
@@ -54,6 +71,9 @@ def run(arguments: list[str]) -> NoReturn:
         hint = f"Run {_MOVED[options[0]]} in a clone of the repository."
         _report(Misused(f"longmind {options[0]} is no longer part of the package.", hint=hint), as_json)
         sys.exit(Exit.MISUSED)
+    if options and (mistake := _find_mistake(options[0])) is not None:
+        _report(mistake, as_json)
+        sys.exit(Exit.MISUSED)
     try:
         # Standalone mode makes typer print usage errors itself; with --json they are printed here, as JSON.
         ended = _make_command()(arguments, prog_name="longmind", standalone_mode=not as_json)
@@ -72,8 +92,20 @@ def run(arguments: list[str]) -> NoReturn:
     sys.exit(Exit.FAILED)
 
 
+def _find_mistake(first: str) -> Misused | None:
+    """Return the error about a first argument that is often tried, with the command that is meant."""
+    option = first.partition("=")[0]
+    if option in _OF_COMMANDS:
+        hint = f'Write it after the command, such as: longmind search "…" {option}'
+        return Misused(f"{option} stands before the command.", hint=hint)
+    if first in _CALLED_OTHERWISE:
+        return Misused(f"No such command {first!r}.", hint=f"Use: longmind {_CALLED_OTHERWISE[first]}")
+    return None
+
+
 @cache
 def _make_command() -> Any:
+    """Return the command tree as click runs it."""
     # Typer inspects some sixty functions for this; tests and proofs, which run many commands, do it once.
     command = get_command(app)
     _hide_flag_types(command, None)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from longmind.cli.output import stdout
+from longmind.cli.output import report_progress, stdout
+from longmind.memory.recalled_text import NOT_LINKED
 from longmind.models.atom import Atom
 from longmind.models.recall import Explanation, Hit, Passage, QuotedMessage, Recall
 
@@ -16,6 +17,8 @@ def print_recall(recall: Recall) -> None:
     """Print all hits, each with its source and, if it was requested, the reasons for its score; then all quotes."""
     if not recall.hits and not recall.passages:
         stdout.print("Nothing is remembered about that.")
+        if recall.mode == "BY_ENTITY":
+            report_progress(NOT_LINKED)
         return
     if not recall.found:
         stdout.print("Nothing relevant is known; the nearest:")
@@ -28,7 +31,8 @@ def print_recall(recall: Recall) -> None:
             _print_quote(passage, message)
         if passage.explanation is not None:
             print_explanation(passage.explanation)
-    counts = f"{len(recall.hits)} of {recall.total_candidates} facts, {len(recall.passages)} quotes"
+    quotes = len(recall.passages)
+    counts = f"{len(recall.hits)} of {recall.total_candidates} facts, {quotes} {'quote' if quotes == 1 else 'quotes'}"
     stdout.print(f"\n{counts}, {recall.latency_ms:.1f} ms", style="dim", highlight=False)
 
 

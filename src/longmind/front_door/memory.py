@@ -49,6 +49,7 @@ from longmind.validation.text import quote_value
 
 T = TypeVar("T")
 _MOST_SEARCHED = 200
+_ID_PREFIXES = ("atom_", "msg_")
 _MOST_FORGOTTEN = 50
 _PAGE = 200
 _DIRECT_CATEGORY = "note"
@@ -320,7 +321,10 @@ class Memory(OpenMemory):
             return self._forget(Forgetting(query=None, facts=read_facts(ctx, [atom]), quotes=[], done=False))
         messages = ctx.conversations.find_messages([id])
         if not messages:
-            raise NotFound("fact", id)
+            missing = NotFound("fact", id)
+            if not id.startswith(_ID_PREFIXES):
+                missing.hint = 'An id is needed here. For all that is known about a topic, write forget(query="…").'
+            raise missing
         return self._forget(Forgetting(query=None, facts=[], quotes=[to_citation(messages[0])], done=False))
 
     def export(self, path: str | Path | None = None) -> dict[str, Any]:

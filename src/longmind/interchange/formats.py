@@ -51,6 +51,7 @@ FORMATS: dict[str, Format] = {
 _BY_VALUE = (CHATGPT, CLAUDE, LETTA, CLAUDE_CODE, MCP_MEMORY, LANGGRAPH, MEM0, ZEP, JSONL)
 _OWN_TABLES = {"atoms", "events", "memory_spaces"}
 _OWN_EXPORT = re.compile(rb'\s*\{\s*"format"\s*:\s*"(?:longmind|recollect)\.user"')
+_PRINTED = re.compile(rb"\s*\[?\s*\{\s*'")
 _NOTES = (".md", ".markdown", ".txt")
 
 
@@ -134,6 +135,9 @@ def _detect_part(part: SourcePart) -> str | None:
     beginning = part.read_beginning()
     # No text has a NUL character: it is a picture, a program or a database of another kind.
     if b"\x00" in beginning:
+        return None
+    # What Python prints of a list or dict is no note, whatever the file is called.
+    if _PRINTED.match(beginning):
         return None
     if part.name.lower().endswith(_NOTES):
         return _detect_note(beginning)

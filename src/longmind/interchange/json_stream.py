@@ -20,6 +20,8 @@ _CHUNK = 1024 * 1024
 _SPACE = " \t\r\n"
 # A value that is cut off by the end of what was read fails near that end.
 _NEAR_END = 64
+_BROKEN_HINT = "Export it again: the file may be incomplete, or was changed by hand."
+_PRINTED_HINT = "Python printed this, with single quotes. Save it as JSON: json.dump(memories, file)."
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ class _ValueReader:
         if self._ended or not unfinished:
             within = self._text.count("\n", self._at, position)
             message = getattr(error, "msg", str(error))
-            raise self._complain(f"is no valid JSON: {message.lower()}", line + within) from None
+            hint = _PRINTED_HINT if self._text.startswith("'", position) else _BROKEN_HINT
+            raise self._complain(f"is no valid JSON: {message.lower()}", line + within, hint) from None
         self._grow()
 
     def _grow(self) -> None:
@@ -147,12 +150,9 @@ class _ValueReader:
         self._counted = self._at
         return self._lines
 
-    def _complain(self, words: str, line: int | None = None) -> InvalidInput:
+    def _complain(self, words: str, line: int | None = None, hint: str = _BROKEN_HINT) -> InvalidInput:
         """Return an error with a line, by default that of the next character."""
-        return InvalidInput(
-            f"{self._name} {words} (line {line or self._line()}).",
-            hint="Export it again: the file may be incomplete, or was changed by hand.",
-        )
+        return InvalidInput(f"{self._name} {words} (line {line or self._line()}).", hint=hint)
 
 
 def read_lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:

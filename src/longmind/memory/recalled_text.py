@@ -10,6 +10,8 @@ from longmind.models.atom import Atom
 from longmind.models.recall import Hit, Passage, Recall
 
 NOTHING_FOUND = "Nothing is remembered about that."
+NOT_LINKED = "Only facts learned from conversations are linked to names; search by topic for notes and quotes."
+"""Follows where a name was looked for in vain."""
 PERHAPS_RELATED = "Perhaps related:"
 """Precedes weak facts, which may have nothing to do with the question."""
 QUOTES_TITLE = "Said in conversations:"
@@ -33,7 +35,7 @@ def format_recall(recall: Recall) -> str:
     known, weak = [hit for hit in recall.hits if not hit.weak], [hit for hit in recall.hits if hit.weak]
     text = _RecalledText()
     if not recall.found:
-        text.lines.append(NOTHING_FOUND)
+        text.lines += [NOTHING_FOUND, NOT_LINKED] if recall.mode == "BY_ENTITY" else [NOTHING_FOUND]
     text.add_facts(known, dated=dated)
     text.add_quotes([passage for passage in recall.passages if not passage.weak])
     # Last, so that they take only the room that is left by what is relevant.

@@ -34,7 +34,8 @@ def validate_text(where: str, value: object, *, limit: int | None = None, blank:
     character, and LimitExceeded beyond `limit` characters.
     """
     if not isinstance(value, str):
-        raise InvalidInput(f"{where} must be a text, not {type(value).__name__}.")
+        hint = "Pass its id." if isinstance(getattr(value, "id", None), str) else None
+        raise InvalidInput(f"{where} must be a text, not {type(value).__name__}.", hint=hint)
     # Most texts are ASCII, which a string knows without a scan, and one character is found faster than a pattern.
     found = _UNSTORABLE.search(value) if not value.isascii() or "\x00" in value else None
     if found is not None:

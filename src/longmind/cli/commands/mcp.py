@@ -7,8 +7,10 @@ and environment variables, since the protocol has no credentials over pipes.
 from __future__ import annotations
 
 import signal
+import sys
 
 from longmind.cli.options import MemoryAccess, Space, provide_memory
+from longmind.cli.output import report_progress
 from longmind.errors import ExtensionMissing
 
 
@@ -23,6 +25,9 @@ def mcp(memory: MemoryAccess, space: Space = None) -> None:
             f"The package {error.name!r} is not installed.",
             hint="Run: pip install 'longmind[server]'",
         ) from error
+    if sys.stdin.isatty():
+        # Without this line a command that waits for a client looks as if it hung.
+        report_progress("Waiting for a client, which starts this command by itself; Ctrl-C ends it.")
     # The SDK reads input in a thread that Python cannot interrupt. Every write is committed by the time it is answered.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     serve_stdio(memory.context, space)

@@ -231,6 +231,9 @@ def undo(
 @provide_memory
 def delete(memory: MemoryAccess, atom_id: AtomId, yes: Yes = False, as_json: AsJson = False) -> None:
     """Delete a fact for good."""
+    # A question about nothing would be a waste of an answer.
+    if memory.context.memory.get_atom(atom_id) is None:
+        raise NotFound("atom", atom_id)
     confirm(f"Delete {atom_id} for good?", yes)
     memory.context.memory.delete_atom(atom_id)
     print_json({"deleted": atom_id}) if as_json else print_line(f"Deleted {atom_id}.")

@@ -50,7 +50,7 @@ MinScore = Annotated[float | None, typer.Option(help="The least score, from 0 to
 @provide_known_memory
 def topic(
     memory: MemoryAccess,
-    query: Annotated[str, typer.Argument(help="A few words, or a question.")],
+    words: Annotated[list[str], typer.Argument(metavar="QUERY", help="A few words, or a question.")],
     space: Space = None,
     limit: Annotated[int, typer.Option(help="The maximum number of hits.")] = 10,
     category: Categories = None,
@@ -73,7 +73,8 @@ def topic(
     """Recall facts and quotes about a topic, best first."""
     found = memory.context.memory.recall_by_topic(
         memory.choose_space(space).id,
-        query,
+        # Words without quotation marks around them are one question.
+        " ".join(words),
         limit=limit,
         category_names=category or None,
         kinds=None if kind is None else [kind],

@@ -166,7 +166,8 @@ def _require_user(user: str | None) -> str:
     if user is None:
         raise InvalidInput(
             "No --user.",
-            hint="Name the user whose data it is: Longmind's own format has all of it. No default is used.",
+            hint="Name the user whose data it is: Longmind's own format has all of it, so no default is used. "
+            f"Other commands use --user {load_caller({}).user}.",
         )
     return user
 
