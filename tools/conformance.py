@@ -31,7 +31,6 @@ OTHERWISE: Mapping[str, str] = {}
 """Requirements that are met without a test, with the reason."""
 
 PARTLY: Mapping[str, str] = {
-    "C1": "Blocks belong to a user of one app; no scope shares them across the apps of a tenant yet.",
     "C21": "Single rows are atoms; there is no path yet to add one as a row of a block.",
 }
 """Requirements that tests prove in part, with the missing part."""

@@ -157,7 +157,7 @@ class Engine(Maintenance):
         return self._context(scope)
 
     def _context(self, scope: Scope) -> Context:
-        return Context(scope, self._services)
+        return self._services.make_context(scope)
 
     def subscribe(self, subscriber: Subscriber, *, kinds: Iterable[ChangeKind] | None = None) -> Callable[[], None]:
         """Call a function with every change that this engine commits, after the commit.

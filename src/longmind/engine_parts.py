@@ -17,6 +17,7 @@ from longmind.agents import Agents
 from longmind.assembly.templates import Templates
 from longmind.assembly.tokens import TokenCounter, choose_counter
 from longmind.blocks import BlockReader, Blocks
+from longmind.blocks.sharing_apps import SharingApps
 from longmind.change_feed import ChangeFeed
 from longmind.clock import Clock, system_clock
 from longmind.context import Context
@@ -91,6 +92,7 @@ class EngineParts:
     ) -> None:
         self.settings = settings
         self.closed = False
+        self.sharing_apps = SharingApps(settings.apps_sharing_blocks)
         self.templates = Templates()
         self.extraction_versions = ExtractionVersions(extractor)
         self.count_tokens = choose_counter(token_counter)
@@ -282,6 +284,10 @@ class ServiceFactory:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
 
+    def make_context(self, scope: Scope) -> Context:
+        """Return a context of a user. The settings decide whether its scope shares memory blocks with other apps."""
+        return Context(self._parts.sharing_apps.mark(scope), self)
+
     def make_conversations(self, scope: Scope) -> Conversations:
         parts = self._parts
         return Conversations(
@@ -294,7 +300,7 @@ class ServiceFactory:
             SessionMemory(parts.database, scope, parts.clock),
             ToolSource(
                 parts.registered_tools,
-                lambda: Context(scope, self),
+                lambda: self.make_context(scope),
                 lambda definitions, arguments: self.make_memory(scope).agent_tools(definitions, arguments),
             ),
             parts.job_policy,
@@ -357,7 +363,7 @@ class ServiceFactory:
         parts = self._parts
 
         def attempt(owner: Scope, job_id: str) -> WorkReport:
-            worker = Worker(parts.database, parts.handlers, parts.settings, parts.clock, lambda of: Context(of, self))
+            worker = Worker(parts.database, parts.handlers, parts.settings, parts.clock, self.make_context)
             return worker.work_on(owner, job_id)
 
         return Jobs(parts.database, scope, parts.clock, parts.settings, parts.wake_workers, parts.handlers, attempt)

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 
-from longmind.context import Context
 from longmind.conversations.validation import validate_idle, validate_namespace
 from longmind.engine_parts import EngineParts, ServiceFactory
 from longmind.errors import InvalidInput, NotFound, StoreError
@@ -43,7 +42,7 @@ class Maintenance:
         before = parts.clock() - validate_idle(idle)
         # A context per owner, since no statement on user data runs without a scope.
         owners = parts.database.read(None, conversations.list_owners_of_stale, chosen, before)
-        contexts = (Context(scope, self._services) for scope in owners)
+        contexts = map(self._services.make_context, owners)
         return sum(len(context.conversations.close_stale(idle, namespace=namespace)) for context in contexts)
 
     def purge_superseded(self) -> int:
@@ -128,7 +127,7 @@ class Maintenance:
             raise NotFound("job", job_id)
         # The job is queued again as its owner, by the operation that the owner has.
         scope, _ = found[0]
-        return Context(scope, self._services).jobs.retry_job(job_id)
+        return self._services.make_context(scope).jobs.retry_job(job_id)
 
     def measures(self) -> Measures:
         """Measure the queue of all users, the lag of extraction, and the memory that this process uses for caches."""

@@ -49,7 +49,8 @@ def validate_identity(name: str, value: object) -> str:
 class Scope:
     """A user of an app of a tenant, and optional ids that say more about the call.
 
-    Tenant, app and user decide which rows are visible; the other ids file events and blocks within them.
+    Tenant, app and user decide which rows are visible; the other ids file events and blocks within them. Memory blocks
+    are those of `block_owner`.
     """
 
     tenant_id: str
@@ -88,6 +89,15 @@ class Scope:
         """The key in rows that belong to the whole app of this user."""
         return TenantScope.from_scope(self).id
 
+    @property
+    def block_owner(self) -> Scope:
+        """The scope of the user's memory blocks: this one, or in an app that shares blocks that of the whole tenant."""
+        return self
+
+    def make_for_user(self, user_id: str) -> Scope:
+        """Return the scope of a user of the same app, which shares memory blocks if this one does."""
+        return type(self)(self.tenant_id, self.app_id, user_id)
+
     def require(self, capability: Capability) -> None:
         """Raise Forbidden unless the host has granted the capability."""
         if capability not in self.capabilities:
@@ -109,6 +119,28 @@ class ScopedService:
 @dataclass(frozen=True, repr=False)
 class ReaderScope(Scope):
     """The scope of the owner of a shared space, for a user who may read there: the store refuses writes in it."""
+
+
+@dataclass(frozen=True, repr=False)
+class SharingScope(Scope):
+    """A user of an app that shares the user's memory blocks with other apps of the tenant.
+
+    Only the engine makes it, from the setting `apps_sharing_blocks`. In all else it is the scope of the same ids.
+    """
+
+    @cached_property
+    def block_owner(self) -> Scope:
+        """The scope of the same user in the whole tenant."""
+        return TenantUserScope(self.tenant_id, EVERYBODY, self.user_id)
+
+
+@dataclass(frozen=True, repr=False)
+class TenantUserScope(Scope):
+    """A user of a tenant, as the owner of the memory blocks that apps share. Its app id is '*', which no app has."""
+
+    def __post_init__(self) -> None:
+        # Made from a validated scope; '*' itself would not pass.
+        return
 
 
 @dataclass(frozen=True, repr=False)

@@ -118,6 +118,8 @@ class Settings:
     """The silence after which a conversation has settled, for users without a rule of their own."""
     sleep_time_daily_tokens: int = 100_000
     """Tokens a day that a model extractor may cost an app of a tenant in sleep-time memory; then rules take over."""
+    apps_sharing_blocks: str = ""
+    """Apps whose users have one set of memory blocks in the tenant: `support, sales`, or `*`; empty means none."""
     models_folder: str = ""
     """The folder of local model files; empty means `.longmind/models` in the home folder."""
     offline: bool = False
@@ -248,6 +250,7 @@ class SettingsOptions(TypedDict, total=False):
     sleep_time: SleepTimeDefault | None
     sleep_time_idle_seconds: float | None
     sleep_time_daily_tokens: int | None
+    apps_sharing_blocks: str | None
     models_folder: str | None
     offline: bool | None
     cache_megabytes: float | None

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.server.live_server import Client
+import longmind
+from tests.server.live_server import Client, serving
 
 CORE = "/api/v1/memory/blocks/core"
 
@@ -75,3 +76,27 @@ def test_an_older_version_is_restored(client: Client) -> None:
     [old] = client.get(f"{CORE}/revisions").json
     asked = {"revision": old["revision"], "expected_updated_at": second["updated_at"]}
     assert client.post(f"{CORE}/restore", asked).json["content"] == "Speaks German."
+
+
+@pytest.mark.conforms("C1", "A0.5")
+def test_keys_of_apps_that_share_blocks_have_one_set_and_other_keys_see_none_of_it(database_url: str) -> None:
+    with (
+        longmind.open(database_url, embedder="none", apps_sharing_blocks="support, sales") as engine,
+        serving(engine) as client,
+    ):
+
+        def enter(app_id: str, tenant_id: str = "acme", user_id: str = "ada") -> Client:
+            key = engine.keys.create(tenant_id=tenant_id, app_id=app_id, user_id=user_id)
+            return client.with_key(key.token)
+
+        block = written(enter("support"), "Speaks German.", None)
+        assert enter("sales").get(CORE).json == block
+        for stranger in (enter("billing"), enter("support", "globex"), enter("sales", user_id="bob")):
+            assert stranger.get(CORE).status == 404
+        # Nothing that a caller sends chooses another app, or the owner of shared blocks.
+        for app_id in ("support", "*"):
+            key = engine.keys.create(tenant_id="acme", app_id="billing", user_id="ada")
+            asked = client.with_key(key.token, **{"x-longmind-app": app_id}).get(CORE)
+            assert asked.status in (400, 403), asked.body
+        with pytest.raises(longmind.InvalidIdentity):
+            engine.keys.create(tenant_id="acme", app_id="*", user_id="ada")

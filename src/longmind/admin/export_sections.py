@@ -142,6 +142,29 @@ SECTIONS: dict[str, Section] = {
 }
 
 
+def _export_tenant_blocks(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield the blocks that the app shares with others of the tenant."""
+    with run.bind_scope(scope.block_owner) as owner_run:
+        yield from _dump(blocks.read_every(owner_run))
+
+
+def _export_tenant_revisions(run: Transaction, scope: Scope) -> Iterator[Item]:
+    """Yield the revisions of these blocks."""
+    with run.bind_scope(scope.block_owner) as owner_run:
+        yield from _dump(blocks.read_every_revision(owner_run))
+
+
+TENANT_SECTIONS: dict[str, Section] = {
+    "tenant_blocks": _export_tenant_blocks,
+    "tenant_block_revisions": _export_tenant_revisions,
+}
+
+
+def list_sections(scope: Scope) -> dict[str, Section]:
+    """Return the sections of a user's export; those of the tenant only where the app shares blocks."""
+    return SECTIONS if scope.block_owner is scope else {**SECTIONS, **TENANT_SECTIONS}
+
+
 def nest_sections(sections: dict[str, list[Item]]) -> dict[str, list[Item]]:
     """Put messages into their conversations, and revisions into their blocks, for a document that is all in memory."""
     messages = {
@@ -149,9 +172,10 @@ def nest_sections(sections: dict[str, list[Item]]) -> dict[str, list[Item]]:
     }
     for conversation in sections["conversations"]:
         conversation["messages"] = messages.get(conversation["id"], [])
-    revisions = sections.pop("block_revisions")
-    for block in sections["blocks"]:
-        block["revisions"] = [each for each in revisions if _identify(each) == _identify(block)]
+    for place in ("blocks", "tenant_blocks"):
+        revisions = sections.pop(f"{place[:-1]}_revisions", [])
+        for block in sections.get(place, []):
+            block["revisions"] = [each for each in revisions if _identify(each) == _identify(block)]
     return sections
 
 

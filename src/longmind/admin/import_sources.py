@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from longmind.admin.export_sections import SECTIONS
+from longmind.admin.export_sections import SECTIONS, TENANT_SECTIONS
 from longmind.admin.user_export import (
     FORMAT,
     FORMER_FORMAT,
@@ -29,7 +29,7 @@ from longmind.admin.user_export import (
 )
 from longmind.errors import InvalidInput
 from longmind.scope import Scope
-from longmind.store.whole_tables.user_tables import USER_TABLE_BY_NAME
+from longmind.store.whole_tables.user_tables import TENANT_TABLES, USER_TABLE_BY_NAME
 
 if TYPE_CHECKING:
     from longmind.admin.service import ImportSource
@@ -183,8 +183,8 @@ class ExportArchive:
         names = [entry.filename for entry in zip.infolist()]
         known = {
             MANIFEST,
-            *(f"{name}.jsonl" for name in SECTIONS),
-            *(f"{RECORDS}{name}.jsonl" for name in USER_TABLE_BY_NAME),
+            *(f"{name}.jsonl" for name in (*SECTIONS, *TENANT_SECTIONS)),
+            *(_name_file(name) for name in (*USER_TABLE_BY_NAME, *TENANT_TABLES)),
         }
         strange = [name for name in names if name not in known]
         if strange or len(set(names)) != len(names) or MANIFEST not in names:
@@ -239,7 +239,7 @@ def _name_file(table: str) -> str:
 
 
 def _refuse_unknown(records: Mapping[str, Any]) -> None:
-    strange = [table for table in records if table not in USER_TABLE_BY_NAME]
+    strange = [table for table in records if table not in USER_TABLE_BY_NAME and table not in TENANT_TABLES]
     if strange:
         raise InvalidInput(
             f"The export has records of the unknown table {strange[0]!r}.",

@@ -172,7 +172,7 @@ class Admin(ScopedService):
 
     def _make_scope(self, user_id: str | None) -> Scope:
         chosen = self._scope.user_id if user_id is None else validate_identity("user_id", user_id)
-        return Scope(self._scope.tenant_id, self._scope.app_id, chosen)
+        return self._scope.make_for_user(chosen)
 
     def _authorise(self, user_id: str | None, operation: str) -> Scope:
         """Return the scope of the user whose data it is, and log the access to the data of another user.

@@ -14,6 +14,8 @@ Invariants:
   index, patterns that rest on too few atoms then, and entities that nobody else mentions. No tombstone is left for
   these atoms, since its hashes would be made from what the user said.
 - Changes in the history of others that name the user as a reader name `ERASED` instead.
+- In an app that shares memory blocks with others of the tenant, those blocks go too. They hold what the user said in
+  each of these apps, and nothing in them says where.
 - What remains is the epoch, under the hash that is the scope's id, and a receipt in the log of the app with the number
   of erased rows and a hash of the user. Traces in the files of the database, and data outside of it, are for the caller
   to remove once this is committed.
@@ -44,6 +46,7 @@ from longmind.store.tables import (
 )
 from longmind.store.whole_tables import user_rows as table_rows
 from longmind.store.whole_tables.user_rows import TableColumns
+from longmind.store.whole_tables.user_tables import TENANT_TABLES
 
 ERASED = "(erased)"
 """The text in the place of the user's id where the history of another user named it."""
@@ -73,12 +76,25 @@ def erase(run: Transaction, scope: Scope, tables: Sequence[TableColumns], now: M
     message_count = messages.count(run)
     bindings_naming_user = bindings.forget_user(run, scope.user_id)
     counts = {table.name: table_rows.erase_rows(run, table, scope) for table in tables}
+    counts |= _erase_tenant_blocks(run, scope, tables)
     # Messages are rows of the events; they are reported by themselves.
     counts["events"] -= message_count
     counts |= {"messages": message_count, **shared, "named_in_bindings": bindings_naming_user}
     chains = [{"lines": seq, "hash": hash} for seq, hash, _ in ends]
     files = [file for *_, file in ends if file]
     return ErasureResult(counts, epoch, chains, files, table_rows.read_files(run))
+
+
+def _erase_tenant_blocks(run: Transaction, scope: Scope, tables: Sequence[TableColumns]) -> dict[str, int]:
+    """Erase the memory blocks that the app shares with others of the tenant; nothing if it shares none."""
+    owner = scope.block_owner
+    if owner is scope:
+        return {}
+    table_by_name = {table.name: table for table in tables}
+    with run.bind_scope(owner) as owner_run:
+        return {
+            name: table_rows.erase_rows(owner_run, table_by_name[table], owner) for name, table in TENANT_TABLES.items()
+        }
 
 
 def _erase_from_others(run: Transaction, scope: Scope, now: Micros) -> dict[str, int]:

@@ -14,13 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from longmind.admin.export_sections import SECTIONS, encode_canonical, nest_sections
+from longmind.admin.export_sections import encode_canonical, list_sections, nest_sections
 from longmind.errors import InvalidInput
 from longmind.runtime.durable_files import new_file, translate_disk_error
 from longmind.scope import Scope
 from longmind.store.database import Database, Row, Transaction
 from longmind.store.whole_tables import user_rows as table_rows
 from longmind.store.whole_tables.user_rows import TableColumns, UserTableColumns
+from longmind.store.whole_tables.user_tables import TENANT_TABLES
 
 FORMAT = "longmind.user"
 FORMER_FORMAT = "recollect.user"
@@ -90,26 +91,37 @@ def _make_head(scope: Scope) -> dict[str, Any]:
 
 # Both halves are read in one snapshot, so that they belong together.
 def _make_document(run: Transaction, scope: Scope, tables: list[TableColumns]) -> dict[str, Any]:
-    sections = {name: list(section(run, scope)) for name, section in SECTIONS.items()}
+    sections = {name: list(section(run, scope)) for name, section in list_sections(scope).items()}
     records = {
-        table.name: {
-            "columns": list(table.columns),
-            "rows": list(map(encode_row, table_rows.read_rows(run, table, scope))),
-        }
-        for table in tables
+        name: {"columns": list(table.columns), "rows": list(map(encode_row, rows))}
+        for name, table, rows in _read_tables(run, scope, tables)
     }
     return {**_make_head(scope), **nest_sections(sections), "records": records}
+
+
+def _read_tables(
+    run: Transaction, scope: Scope, tables: list[TableColumns]
+) -> Iterator[tuple[str, TableColumns, Iterator[Row]]]:
+    """Yield the name in the export, the columns and the rows of each table, which must be read one after another."""
+    for table in tables:
+        yield table.name, table, table_rows.read_rows(run, table, scope)
+    owner = scope.block_owner
+    if owner is not scope:
+        table_by_name = {table.name: table for table in tables}
+        with run.bind_scope(owner) as owner_run:
+            for name, table_name in TENANT_TABLES.items():
+                table = table_by_name[table_name]
+                yield name, table, table_rows.read_rows(owner_run, table, owner)
 
 
 def _write_archive(run: Transaction, scope: Scope, tables: list[TableColumns], file: IO[bytes]) -> dict[str, int]:
     files: dict[str, dict[str, Any]] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zip:
-        for name, section in SECTIONS.items():
+        for name, section in list_sections(scope).items():
             files[f"{name}.jsonl"] = _write_lines(zip, f"{name}.jsonl", section(run, scope))
-        for table in tables:
-            rows = (encode_row(row) for row in table_rows.read_rows(run, table, scope))
-            name = f"{RECORDS}{table.name}.jsonl"
-            files[name] = {**_write_lines(zip, name, rows), "columns": list(table.columns)}
+        for table_name, table, rows in _read_tables(run, scope, tables):
+            name = f"{RECORDS}{table_name}.jsonl"
+            files[name] = {**_write_lines(zip, name, map(encode_row, rows)), "columns": list(table.columns)}
         content = {**_make_head(scope), "files": files}
         # The manifest is written last, with the hashes of all other files: an archive that was cut off has none.
         _write_lines(zip, MANIFEST, [{**content, "sha256": hash_document(content)}])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -24,6 +24,7 @@ from longmind.store.tables.spaces import REVISIONS_OF_AN_EPOCH
 from longmind.store.text_hash import hash_text
 from longmind.store.whole_tables import user_rows as table_rows
 from longmind.store.whole_tables.user_rows import TableColumns
+from longmind.store.whole_tables.user_tables import TENANT_TABLES
 
 _AT_ONCE = 500
 _REVISIONS = {
@@ -62,7 +63,8 @@ def import_records(
         # Caches know nothing of imported messages, nor of those among them that must not be quoted.
         passages.begin_epoch(run)
         bindings.raise_revision(run)
-        return {table.name: _import_table(run, table, records, move) for table in present}
+        counts = {table.name: _import_table(run, table, records, move) for table in present}
+        return counts | _import_tenant_blocks(run, tables, records, move)
     except InvalidInput:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -71,10 +73,8 @@ def import_records(
 
 def _import_table(run: Transaction, table: TableColumns, records: ImportedRecords, move: _ScopeMove) -> int:
     """Insert the rows of one table, and return how many were new."""
-    columns = _check_columns(table, records.columns(table.name))
-    rows = (_move_row(table, dict(zip(columns, row, strict=True)), move) for row in records.rows(table.name))
     new = 0
-    for batch in _split_batches(rows):
+    for batch in _split_batches(_read_moved(table, table.name, records, move)):
         # All of a batch is sent before the first answer is waited for.
         answers = [table_rows.import_row(run, table, row) for row in batch]
         for row, answer in zip(batch, answers, strict=True):
@@ -83,6 +83,47 @@ def _import_table(run: Transaction, table: TableColumns, records: ImportedRecord
             else:
                 _refuse_other_row(run, table, row)
     return new
+
+
+def _import_tenant_blocks(
+    run: Transaction, tables: Sequence[TableColumns], records: ImportedRecords, move: _ScopeMove
+) -> dict[str, int]:
+    """Insert the memory blocks that apps of the tenant share, and return how many rows were new.
+
+    A block that the target has stays as it is, with its own revisions: other apps have gone on writing it.
+    """
+    if not records.columns("tenant_blocks") or next(records.rows("tenant_blocks"), None) is None:
+        return {}
+    owner = move.target.block_owner
+    if owner is move.target:
+        raise InvalidInput(
+            "The export has memory blocks of the user in the whole tenant, and the target's app shares none.",
+            hint="Name the app in the setting apps_sharing_blocks of the engine that imports.",
+        )
+    owner_move = replace(move, target=owner)
+    table_by_name = {table.name: table for table in tables}
+    imported: set[tuple[Any, ...]] = set()
+    counts: dict[str, int] = {}
+    with run.bind_scope(owner) as owner_run:
+        # Blocks first: the revisions of those that were there already are passed over.
+        for name, table_name in TENANT_TABLES.items():
+            table = table_by_name[table_name]
+            places = [table_rows.list_imported_columns(table).index(column) for column in ("agent_id", "block_type")]
+            counts[name] = 0
+            for row in _read_moved(table, name, records, owner_move):
+                block = tuple(row[place] for place in places)
+                if table_name != "blocks" and block not in imported:
+                    continue
+                if table_rows.import_row(owner_run, table, row)() is not None:
+                    counts[name] += 1
+                    imported.add(block)
+    return counts
+
+
+def _read_moved(table: TableColumns, name: str, records: ImportedRecords, move: _ScopeMove) -> Iterator[list[Any]]:
+    """Yield the rows that an export has of a table under a name, as they stand in the target."""
+    columns = _check_columns(table, records.columns(name))
+    return (_move_row(table, dict(zip(columns, row, strict=True)), move) for row in records.rows(name))
 
 
 def _check_columns(table: TableColumns, columns: list[str]) -> list[str]:

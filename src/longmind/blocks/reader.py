@@ -23,6 +23,7 @@ class BlockReader:
     def __init__(self, database: Database, scope: Scope, clock: Clock, retriever: Callable[[], LineRetriever]) -> None:
         self._database = database
         self._scope = scope
+        self._owner = scope.block_owner
         self._clock = clock
         self._retriever = retriever
 
@@ -33,7 +34,7 @@ class BlockReader:
     def read_core(self, agent_id: str | None, policy: MemoryPolicy, known_at: Micros | None = None) -> list[Block]:
         """Return the core blocks that the policy admits, the user's first; `known_at` reads them as of an instant."""
         return self._database.read(
-            self._scope,
+            self._owner,
             store.list_all,
             users=policy.include_user_core,
             agents=policy.include_agent_core and agent_id is not None,
@@ -64,7 +65,7 @@ class BlockReader:
     def find(self, query: str, agent_id: str | None, limit: int, known_at: Micros | None = None) -> list[BlockLine]:
         """Return lines of the user's and the agent's archival blocks that are about a query, best first."""
         blocks = self._database.read(
-            self._scope,
+            self._owner,
             store.list_all,
             users=True,
             agents=agent_id is not None,
@@ -73,4 +74,4 @@ class BlockReader:
             known_at=known_at,
         )
         now = self._clock() if known_at is None else known_at
-        return self._retriever().find(self._scope, blocks, query, limit, now) if blocks else []
+        return self._retriever().find(self._owner, blocks, query, limit, now) if blocks else []

@@ -46,6 +46,8 @@ _EDIT_ATTEMPTS = 5
 class Blocks(ScopedService):
     """The core and archival blocks of the current user, and those of each agent for this user.
 
+    They belong to the user of this app or, in an app of `apps_sharing_blocks`, to the user in the whole tenant.
+
     Without an `agent_id` an operation is about the user's own blocks, also in a context that has an agent: to write
     blocks that only one agent sees, name it. The operations for prompts (`user_memory`, `reminders`, `tools`) use the
     agent of the context where none is named.
@@ -56,13 +58,14 @@ class Blocks(ScopedService):
     ) -> None:
         self._database = database
         self._scope = scope
+        self._owner = scope.block_owner
         self._clock = clock
         self._reader = reader
         self._usual_idle = usual_idle
 
     def get(self, block_type: BlockType, *, agent_id: Identity | None = None) -> Block | None:
         """Return a block of the user, or with an agent id of that agent; None if there is none."""
-        return self._database.read(self._scope, store.get, validate_place(block_type, agent_id))
+        return self._database.read(self._owner, store.get, validate_place(block_type, agent_id))
 
     def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: Identity | None = None) -> Page[Block]:
         """List all blocks, the user's first; with an agent id, leave out those of other agents."""
@@ -73,7 +76,7 @@ class Blocks(ScopedService):
             raise InvalidInput("The scope 'user' takes no agent_id.", hint="Leave agent_id out, or pass scope='agent'.")
         return Page(
             self._database.read(
-                self._scope, store.list_all, users=scope != "agent", agents=scope != "user", agent_id=agent
+                self._owner, store.list_all, users=scope != "agent", agents=scope != "user", agent_id=agent
             )
         )
 
@@ -97,7 +100,7 @@ class Blocks(ScopedService):
     ) -> None:
         """Delete a block with its revisions; with an instant, only if it has not been written since it was read."""
         self._database.write(
-            self._scope,
+            self._owner,
             store.delete,
             self._scope,
             validate_place(block_type, agent_id),
@@ -119,7 +122,7 @@ class Blocks(ScopedService):
     ) -> Page[BlockRevision]:
         """List earlier contents of a block, newest first."""
         limit = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
-        return Page(self._database.read(self._scope, store.list_revisions, validate_place(block_type, agent_id), limit))
+        return Page(self._database.read(self._owner, store.list_revisions, validate_place(block_type, agent_id), limit))
 
     def restore(
         self,
@@ -131,7 +134,7 @@ class Blocks(ScopedService):
     ) -> Block:
         """Write the content of a revision again; the present content becomes a revision in turn."""
         return self._database.write(
-            self._scope,
+            self._owner,
             store.restore,
             self._scope,
             validate_place(block_type, agent_id),
@@ -187,13 +190,13 @@ class Blocks(ScopedService):
     def _write(self, place: BlockPlace, content: str, expected_updated_at: Instant | None, by: Writer) -> Block:
         text = validate_content(place.block_type, content)
         expected = validate_expectation(expected_updated_at)
-        return self._database.write(self._scope, store.update, self._scope, place, text, expected, by, self._clock())
+        return self._database.write(self._owner, store.update, self._scope, place, text, expected, by, self._clock())
 
     def _edit(self, place: BlockPlace, change: Callable[[str], str], by: Writer) -> Block:
         """Apply a change to the present content of a block. Concurrent writers of the block wait for each other."""
         # The lock covers a block that exists. One that another writer creates at the same time takes a second attempt.
         for _ in range(_EDIT_ATTEMPTS):
-            edited = self._database.write(self._scope, _edit_block, self._scope, place, change, by, self._clock())
+            edited = self._database.write(self._owner, _edit_block, self._scope, place, change, by, self._clock())
             if edited is not None:
                 return edited
         raise BlockConflict(place.name, self.get(place.block_type, agent_id=place.agent_id), None)

@@ -91,7 +91,7 @@ class SleepTimeUpdater:
         work = _FactMergeWork(conversation_id, idle, span[1], idle.rule.agent_id, notes["found"])
         if in_transaction:
             return lambda run: self._merge_and_write(run, scope, work)
-        stored = self._database.read(scope, _read_blocks, work.agent_id)
+        stored = self._database.read(scope.block_owner, _read_blocks, work.agent_id)
         merged = merge_facts(*stored, work.found.facts)
         return lambda run: self._write(run, scope, work, stored, merged)
 
@@ -99,7 +99,8 @@ class SleepTimeUpdater:
         return self._database.read(scope, extraction_marks.is_awaited, conversation_id)
 
     def _merge_and_write(self, run: Transaction, scope: Scope, work: _FactMergeWork) -> Result | JobPostponement:
-        stored = _read_blocks(run, work.agent_id, lock=True)
+        with run.bind_scope(scope.block_owner) as owner_run:
+            stored = _read_blocks(owner_run, work.agent_id, lock=True)
         return self._write(run, scope, work, stored, merge_facts(*stored, work.found.facts))
 
     def _write(
@@ -117,11 +118,14 @@ class SleepTimeUpdater:
         if not conversations.move_sleep_mark(run, work.conversation_id, work.idle.begun_at, work.until):
             raise EffectConflict("Another job read the conversation at the same time.")
         now = self._clock()
-        for draft, before in zip(merged.drafts, stored, strict=True):
-            if draft.changed:
-                place = BlockPlace(draft.block_type, work.agent_id)
-                if blocks.write(run, scope, place, draft.content, before, "sleep", now, draft.said_at) is None:
-                    raise EffectConflict("Another writer changed a block while the job read the conversation.")
+        # The mark belongs to the user of the app, and the blocks to whom the scope says.
+        with run.bind_scope(scope.block_owner) as owner_run:
+            for draft, before in zip(merged.drafts, stored, strict=True):
+                if draft.changed:
+                    place = BlockPlace(draft.block_type, work.agent_id)
+                    said_at = draft.said_at
+                    if blocks.write(owner_run, scope, place, draft.content, before, "sleep", now, said_at) is None:
+                        raise EffectConflict("Another writer changed a block while the job read the conversation.")
         if work.until < work.idle.until:
             return JobPostponement(0.0)
         # Numbers, never words of the conversation, which may have to be erased later.

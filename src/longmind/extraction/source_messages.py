@@ -66,7 +66,7 @@ def find_destination(run: Transaction, scope: Scope, order: ExtractionOrder) -> 
     covering = bindings.list_matching(run, scope.user_id, conversation.namespace) if conversation else []
     if all(binding.id != order.binding_id for binding, _ in covering):
         return "gone"
-    return Destination(Scope(scope.tenant_id, scope.app_id, space.owner), scope.user_id)
+    return Destination(scope.make_for_user(space.owner), scope.user_id)
 
 
 def find_watermark(run: Transaction, order: ExtractionOrder) -> tuple[int, str | None]:

@@ -51,12 +51,13 @@ WHERE blocks.content IS NULL
 RETURNING {block_columns};
 
 -- Compares and sets in one statement: no row comes back when the block was written since that version was read.
+-- The id tells it from one that was made anew, and has counted up to the same version, after an erasure.
 -- name: replace_block
 UPDATE blocks
 SET content = :content, line_times = :line_times, written_by = :written_by, version = version + 1,
     updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type
-  AND version = :version AND content IS NOT NULL
+  AND id = :id AND version = :version AND content IS NOT NULL
 RETURNING {block_columns};
 
 -- name: delete_block
@@ -64,7 +65,7 @@ UPDATE blocks
 SET content = NULL, line_times = '[]', version = version + 1,
     updated_at = CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END
 WHERE scope_id = :scope_id AND agent_id = :agent_id AND block_type = :block_type
-  AND version = :version AND content IS NOT NULL
+  AND id = :id AND version = :version AND content IS NOT NULL
 RETURNING id;
 
 -- Changes nothing, and so holds the row until the end of the transaction on either engine.

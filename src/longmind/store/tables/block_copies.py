@@ -6,6 +6,7 @@ Sleep-time memory copies facts into blocks by itself, so a fact that is deleted 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 
 from longmind.clock import Micros
@@ -20,18 +21,31 @@ _BULLET = re.compile(r"\s*(?:[-*+\u2022\u2013]|\d{1,2}[.)])\s+")
 
 def replace_copies(run: Transaction, scope: Scope, old: str, new: str, now: Micros) -> None:
     """Let the lines that say a fact in its own words say its newer version; without room for that they are removed."""
-    for block in _list_with(run, old):
-        longest = CORE_LIMIT if block.block_type == "core" else ARCHIVAL_LIMIT
-        content = _replace(block.content, old, " ".join(new.split()))
-        _write(run, scope, block, content if len(content) <= longest else _remove(block.content, old), now)
+    for owner_run in _bind_owners(run, scope):
+        for block in _list_with(owner_run, old):
+            longest = CORE_LIMIT if block.block_type == "core" else ARCHIVAL_LIMIT
+            content = _replace(block.content, old, " ".join(new.split()))
+            _write(owner_run, scope, block, content if len(content) <= longest else _remove(block.content, old), now)
 
 
 def remove_copies(run: Transaction, scope: Scope, text: str, now: Micros, *, for_good: bool) -> None:
     """Remove the lines that say a fact in its own words; for good means from revisions as well."""
-    for block in _list_with(run, text):
-        _write(run, scope, block, _remove(block.content, text), now)
-    if not for_good:
-        return
+    for owner_run in _bind_owners(run, scope):
+        for block in _list_with(owner_run, text):
+            _write(owner_run, scope, block, _remove(block.content, text), now)
+        if for_good:
+            _remove_from_revisions(owner_run, text)
+
+
+def _bind_owners(run: Transaction, scope: Scope) -> Iterator[Transaction]:
+    """Yield the transaction for the user's blocks in this app, and then for those that the app shares with others."""
+    yield run
+    if scope.block_owner is not scope:
+        with run.bind_scope(scope.block_owner) as owner_run:
+            yield owner_run
+
+
+def _remove_from_revisions(run: Transaction, text: str) -> None:
     for place, revision in blocks.list_every_revision(run):
         content = _remove(revision.content, text)
         if content != revision.content:

@@ -2,6 +2,9 @@
 
 A block is replaced as a whole, and only if it is still what the writer has read: by its instant for callers, by its
 version for jobs. What it held before goes to its revisions, of which the newest are kept, and marked ones longer.
+
+Transactions are bound to the owner of the blocks (`Scope.block_owner`). The scope that operations take besides is that
+of the user of the app, whose history has their changes.
 """
 
 from __future__ import annotations
@@ -140,17 +143,18 @@ def write(
         "now": now,
     }
     if known is None:
-        identity = {"tenant_id": scope.tenant_id, "app_id": scope.app_id, "user_id": scope.user_id}
+        owner = scope.block_owner
+        identity = {"tenant_id": owner.tenant_id, "app_id": owner.app_id, "user_id": owner.user_id}
         row = run.one("create_block", id=new_id("blk", now), **identity, **values)
     else:
-        row = run.one("replace_block", version=known.block.version, **values)
+        row = run.one("replace_block", id=known.block.id, version=known.block.version, **values)
     if row is None:
         return None
     written = _to_stored(row)
     if known is not None:
         _keep_revision(run, place, known, written, by)
     kind = "block.created" if known is None else "block.updated"
-    record_change(
+    _record_change(
         run,
         scope,
         kind,
@@ -173,11 +177,12 @@ def delete(run: Transaction, scope: Scope, place: BlockPlace, expected: Micros |
             raise NotFound("block", place.name)
         if expected is not None and known.updated_at != expected:
             raise _make_conflict(place, known, expected)
-        if run.one("delete_block", version=known.block.version, now=now, **place.columns) is not None:
+        version = known.block.version
+        if run.one("delete_block", id=known.block.id, version=version, now=now, **place.columns) is not None:
             break
         # There was no row to hold, and one was made and written since. Now it can be held.
     run.send("drop_revisions", **place.columns)
-    record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.change_fields)
+    _record_change(run, scope, "block.deleted", now, block_id=known.block.id, **place.change_fields)
 
 
 def list_revisions(run: Transaction, place: BlockPlace, limit: int) -> list[BlockRevision]:
@@ -219,6 +224,15 @@ def restore(
 def is_much_shorter(new: str, old: str) -> bool:
     """Return whether less than half of a text is left."""
     return 2 * len(new) < len(old)
+
+
+def _record_change(run: Transaction, scope: Scope, kind: str, now: Micros, **data: Any) -> None:
+    """Record a change of a block in the history of the app that made it, which its owner's is not if apps share it."""
+    if run.scope_id == scope.id:
+        record_change(run, scope, kind, now, **data)
+        return
+    with run.bind_scope(scope) as own_run:
+        record_change(own_run, scope, kind, now, **data)
 
 
 def _keep_revision(run: Transaction, place: BlockPlace, known: StoredBlock, written: StoredBlock, by: Writer) -> None:

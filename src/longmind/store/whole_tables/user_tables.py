@@ -102,3 +102,6 @@ KEPT_TABLES = {
 """Tables that an erasure leaves as they are, and why."""
 
 USER_TABLE_BY_NAME = {place.table: place for place in USER_TABLES}
+
+TENANT_TABLES = {"tenant_blocks": "blocks", "tenant_block_revisions": "block_revisions"}
+"""The tables of which rows may belong to the user in the whole tenant, each by its name in exports and receipts."""
