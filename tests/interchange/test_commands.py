@@ -24,6 +24,14 @@ def test_a_preview_shows_what_would_come_in_and_makes_no_database(shell: Typed, 
     assert [each.name for each in tmp_path.iterdir()] == ["files"]
 
 
+def test_a_preview_of_several_users_says_how_to_choose_one(run: Run, sqlite_url: str, tmp_path: Path) -> None:  # noqa: F811
+    memories = [{"id": f"m-{name}", "memory": f"{name} likes tea", "user_id": name} for name in ("ada", "bob")]
+    file = samples.write_json(tmp_path / "mem0.json", {"results": memories})
+    line = ("import", str(file), "--format", "mem0", "--url", sqlite_url, "--preview")
+    assert "choose with --source-user" in run(*line).err
+    assert "choose with" not in run(*line, "--source-user", "ada").err
+
+
 def test_an_import_is_read_and_found_and_repeating_it_adds_nothing(
     run: Run,  # noqa: F811
     sqlite_url: str,

@@ -116,6 +116,7 @@ COMMANDS = (
     "longmind forget cat --user ada",
     "longmind --user ada search cat",
     "longmind conversations show conv_unknown",
+    "longmind export ada.zip --user ada",
     "longmind export --user adaa",
     "longmind erase",
     "longmind erase --user adaa --yes",

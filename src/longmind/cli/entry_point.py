@@ -39,6 +39,8 @@ _TRIED = {
 }
 """Commands, and other names for them that people try, mostly those of the library."""
 _CALLED_OTHERWISE = {name: command for command, names in _TRIED.items() for name in names.split()}
+_TAKEN_BY_OPTION = {("export",): "-o", ("recall", "timeline"): "--query"}
+"""Commands without arguments that are often given one, and the option that takes it."""
 _OF_COMMANDS = {"--agent", "--app", "--group", "--json", "--session", "--space", "--tenant", "--url", "--user"}
 """Options that each command has for itself."""
 
@@ -71,7 +73,7 @@ def run(arguments: list[str]) -> NoReturn:
         hint = f"Run {_MOVED[options[0]]} in a clone of the repository."
         _report(Misused(f"longmind {options[0]} is no longer part of the package.", hint=hint), as_json)
         sys.exit(Exit.MISUSED)
-    if options and (mistake := _find_mistake(options[0])) is not None:
+    if (mistake := _find_mistake(options)) is not None:
         _report(mistake, as_json)
         sys.exit(Exit.MISUSED)
     try:
@@ -92,8 +94,17 @@ def run(arguments: list[str]) -> NoReturn:
     sys.exit(Exit.FAILED)
 
 
-def _find_mistake(first: str) -> Misused | None:
-    """Return the error about a first argument that is often tried, with the command that is meant."""
+def _find_mistake(arguments: list[str]) -> Misused | None:
+    """Return the error about the beginning of a command line that is often tried, with what is meant.
+
+    No more than the beginning is looked at: what follows may be a text of the user, which is never refused.
+    """
+    for command, option in _TAKEN_BY_OPTION.items():
+        words, after = tuple(arguments[: len(command)]), arguments[len(command) : len(command) + 1]
+        if words == command and after and not after[0].startswith("-"):
+            written = " ".join(("longmind", *command))
+            return Misused(f"{written} takes no argument {after[0]!r}.", hint=f"Write: {written} {option} {after[0]!r}")
+    first = arguments[0] if arguments else ""
     option = first.partition("=")[0]
     if option in _OF_COMMANDS:
         hint = f'Write it after the command, such as: longmind search "…" {option}'

@@ -147,6 +147,8 @@ def import_(
         with _open_for_preview(url) as engine, stderr.status("reading"):
             report = preview_import(make_context(engine, caller), file, format, source_user=source_user)
         _print_report(report, as_json)
+        if len(report.users) > 1 and not source_user and not as_json:
+            report_progress("A memory is that of one user: choose with --source-user NAME, or take all with '*'.")
         if preview:
             return
         confirm(f"Import this for {caller.user}?", yes)
