@@ -280,7 +280,7 @@ class EmbedderFailed(LongmindError):
     """The embedder returned no usable vectors."""
 
     status = 502
-    default_hint = "Try again, or open the engine with another embedder or with embedder=None; nothing was written."
+    default_hint = "Try again, or open the engine with another embedder or with embedder=None."
 
 
 class RerankerFailed(LongmindError):
@@ -305,7 +305,10 @@ class ExtractionFailed(LongmindError):
 
     def __init__(self, cause: str | None = None) -> None:
         message = "What was said is stored, but could not be read"
-        super().__init__(f"{message}: {cause}" if cause else f"{message}.")
+        # The cause comes with its hint, which is worth more than a general one.
+        said, _, todo = (cause or "").partition(" Hint: ")
+        hint = self.default_hint.replace("Look at the cause.", todo) if todo else None
+        super().__init__(f"{message}: {said}" if said else f"{message}.", hint=hint)
         self.cause = cause
 
 

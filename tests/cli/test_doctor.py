@@ -269,3 +269,23 @@ def test_a_setting_that_cannot_be_is_trouble(sqlite_url: str, examined: Examined
 
     assert code == 1
     assert "LONGMIND_POOL_SIZE" in found["settings"]["says"]
+
+
+@pytest.mark.parametrize(
+    ("extractor", "says"),
+    [
+        ("llm", "Unknown extractor 'llm'."),
+        ("openai:gpt-5-mini", "Unknown extractor 'openai:gpt-5-mini'."),
+        ("model:openai:", "'openai:' is not a valid name of a model."),
+        ("model:openai:gpt-5-mini", "OPENAI_API_KEY is not set"),
+    ],
+)
+def test_an_extractor_that_cannot_be_opened_is_trouble(
+    sqlite_url: str, examined: Examined, monkeypatch: pytest.MonkeyPatch, extractor: str, says: str
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    code, found = examined(sqlite_url, LONGMIND_EXTRACTOR=extractor)
+    assert (code, found["extractor"]["state"]) == (1, "trouble")
+    assert says in found["extractor"]["says"]
+    assert found["extractor"]["todo"]

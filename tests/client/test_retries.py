@@ -252,6 +252,13 @@ def test_what_cannot_be_used_is_refused_before_anything_is_sent(kind: str, optio
     assert raised.value.hint or "must" in raised.value.message
 
 
+@pytest.mark.parametrize("bare", ["localhost:8000", "127.0.0.1:8000", "memory.example.com"])
+def test_an_address_without_http_is_shown_with_it(bare: str) -> None:
+    with pytest.raises(longmind.InvalidInput) as raised:
+        longmind.Client("ada", url=bare)
+    assert raised.value.hint == f"Did you mean http://{bare}?"
+
+
 def test_server_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with scripted(FOUND) as server:
         monkeypatch.setenv("LONGMIND_SERVER", server.url)

@@ -21,6 +21,7 @@ OPENINGS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a path as a text": ({"url": "memory.db"}, longmind.InvalidUrl, "is not a known kind of database URL"),
     "too few slashes": ({"url": "sqlite://memory.db"}, longmind.InvalidUrl, "is not the URL of a file"),
     "another database": ({"url": "mysql://localhost/memory"}, longmind.InvalidUrl, "'mysql://…'"),
+    "a server": ({"url": "http://localhost:8000"}, longmind.InvalidUrl, "use longmind.Client for it"),
     "a number as url": ({"url": 7}, longmind.InvalidInput, "url must be a text or a Path, not int."),
     "a blank tenant": ({"tenant": " "}, longmind.InvalidIdentity, "tenant_id is blank."),
     "a blank space": ({"space": " "}, longmind.InvalidInput, "space is ' '."),
@@ -30,16 +31,28 @@ OPENINGS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a number as model": ({"model": 7}, longmind.InvalidInput, "model is 7, which is no language model."),
     "a model without a vendor": ({"model": "gpt-5-mini"}, longmind.InvalidInput, "gpt-5-mini"),
     "an unknown setting": ({"colour": "red"}, longmind.InvalidInput, "Unknown settings"),
+    "an embedder without a key": (
+        {"embedder": "openai:text-embedding-3-small"},
+        longmind.InvalidInput,
+        "OPENAI_API_KEY is not set. Hint: Set OPENAI_API_KEY",
+    ),
     "an unknown embedder": ({"embedder": "magic"}, longmind.InvalidInput, "magic"),
 }
 
 
 @pytest.mark.parametrize("mistake", OPENINGS)
-def test_a_memory_that_cannot_be_is_not_opened(mistake: str, sqlite_url: str) -> None:
+def test_a_memory_that_cannot_be_is_not_opened(mistake: str, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
     given, kind, message = OPENINGS[mistake]
     with pytest.raises(kind) as refused:
         longmind.Memory(**{"user": "ada", "url": sqlite_url, "embedder": None, **given})
     assert message in str(refused.value)
+
+
+def test_a_folder_in_the_place_of_a_file_is_called_one(tmp_path: Path) -> None:
+    with pytest.raises(longmind.StoreUnavailable, match="is a folder, not a file"):
+        longmind.Memory("ada", url=tmp_path, embedder=None)
 
 
 CALLS: dict[str, tuple[Callable[[longmind.Memory], object], type[Exception], str]] = {

@@ -402,7 +402,7 @@ def test_a_model_of_ones_own_may_be_given(loop: BackgroundLoop) -> None:
         choose_model(7, loop, Settings())
 
 
-@pytest.mark.parametrize("name", ["gpt-4o", "nosuchvendor:model", "", ":", "openai"])
+@pytest.mark.parametrize("name", ["gpt-4o", "nosuchvendor:model", "", ":", "openai", "openai:", " :gpt-5"])
 def test_an_unknown_name_is_an_error_that_says_how_to_write_one(name: str, loop: BackgroundLoop) -> None:
     with pytest.raises(longmind.InvalidInput) as unknown:
         choose_model(name, loop, Settings())
@@ -416,13 +416,23 @@ def test_without_a_key_the_error_says_which(monkeypatch: pytest.MonkeyPatch, loo
         choose_model(RESPONSES, loop, Settings())
 
 
-@pytest.mark.parametrize(("name", "absent"), [(RESPONSES, "pydantic_ai"), ("groq:llama-3", "groq")])
+@pytest.mark.parametrize(
+    ("name", "absent", "command"),
+    [
+        (RESPONSES, "pydantic_ai", "Run: pip install 'longmind[models]' 'pydantic-ai-slim[openai]'"),
+        ("ollama:llama3.2", "pydantic_ai", "Run: pip install 'longmind[models]' 'pydantic-ai-slim[openai]'"),
+        ("google-cloud:gemini", "pydantic_ai", "Run: pip install 'longmind[models]' 'pydantic-ai-slim[google]'"),
+        ("opnai:gpt-5", "pydantic_ai", "Run: pip install 'longmind[models]'"),
+        ("gpt-5", "pydantic_ai", "Run: pip install 'longmind[models]'"),
+        ("groq:llama-3", "groq", "Run: pip install 'pydantic-ai-slim[groq]'"),
+    ],
+)
 def test_without_a_package_the_error_says_what_to_install(
-    name: str, absent: str, monkeypatch: pytest.MonkeyPatch, loop: BackgroundLoop
+    name: str, absent: str, command: str, monkeypatch: pytest.MonkeyPatch, loop: BackgroundLoop
 ) -> None:
     for module in [each for each in sys.modules if each.partition(".")[0] == absent]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, absent, None)
     with pytest.raises(longmind.ExtensionMissing) as missing:
         choose_model(name, loop, Settings())
-    assert f"pydantic-ai-slim[{name.partition(':')[0]}]" in missing.value.hint
+    assert missing.value.hint == command

@@ -122,22 +122,18 @@ def test_closing_the_engine_ends_the_thread_that_waits_for_the_vendor(sqlite_url
     assert [each for each in set(threading.enumerate()) - before if each.name == "longmind-providers"] == []
 
 
-def test_without_a_key_the_error_says_so(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_it_is_not_opened(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    with longmind.open(sqlite_url, embedder=NAME) as engine:
-        memory = memory_of(engine)
-        space_id = memory.create_memory_space().id
-        with pytest.raises(longmind.EmbedderFailed, match="OPENAI_API_KEY"):
-            memory.add_atom(space_id, fact("tea"))
+    with pytest.raises(longmind.InvalidInput, match="OPENAI_API_KEY is not set") as refused:
+        longmind.open(sqlite_url, embedder=NAME)
+    assert refused.value.hint == "Set OPENAI_API_KEY in the environment of this program."
 
 
 def test_an_unknown_vendor_is_an_error_that_names_it(sqlite_url: str) -> None:
-    with longmind.open(sqlite_url, embedder="nosuchvendor:model") as engine:
-        memory = memory_of(engine)
-        space_id = memory.create_memory_space().id
-        with pytest.raises(longmind.EmbedderFailed, match="nosuchvendor"):
-            memory.add_atom(space_id, fact("tea"))
+    with pytest.raises(longmind.InvalidInput, match="nosuchvendor") as refused:
+        longmind.open(sqlite_url, embedder="nosuchvendor:model")
+    assert "for example openai:text-embedding-3-small" in refused.value.hint
 
 
 def test_a_vendor_that_does_not_answer_is_given_up(sqlite_url: str, vendor: Vendor) -> None:

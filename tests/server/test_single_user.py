@@ -19,8 +19,10 @@ def test_without_a_key_the_user_of_the_machine_is_served(engine: longmind.Engine
     identity = authenticator.identify(HOME, client="127.0.0.1")
     assert (identity.scope.tenant_id, identity.scope.user_id, identity.via) == ("local", "default", "single-user")
     assert identity.scope.capabilities == {"admin"}
-    with pytest.raises(longmind.Forbidden):
+    assert authenticator.identify([*HOME, *lines(x_longmind_user="default")]).scope.user_id == "default"
+    with pytest.raises(longmind.Forbidden, match="single-user mode") as refused:
         authenticator.identify([*HOME, *lines(x_longmind_user="ada")])
+    assert refused.value.hint.startswith("Name no user")
 
 
 def test_the_first_key_ends_it_for_servers_that_run(database_url: str) -> None:

@@ -22,7 +22,9 @@ import longmind
 from longmind.change_feed import ChangeFeed
 from longmind.clock import Micros, system_clock, to_micros
 from longmind.errors import ExtensionMissing, LongmindError, ModelMissing
+from longmind.extraction.extractor_registry import LOCAL, RULES, choose_model_extractor
 from longmind.keys import AccessKeys
+from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.model_download import read_last_failure
 from longmind.providers.model_files import get_model
 from longmind.providers.provider_registry import AUTO, DEFAULT_MODEL, choose_embedder
@@ -296,12 +298,17 @@ def _describe_missing_model(settings: Settings, error: ModelMissing) -> Finding:
 
 
 def _check_extractor(settings: Settings) -> Finding:
-    """Check that the package of a model extractor is installed; the model itself is not called."""
-    if not settings.extractor.startswith("model:"):
+    """Check the extractor as opening an engine would.
+
+    That finds an unknown name, and the missing package or key of a model's vendor. The model itself is not called, so
+    that the check costs nothing, and a wrong key is not found.
+    """
+    if settings.extractor in (LOCAL, RULES, "none"):
         return Finding("extractor", "ok", settings.extractor)
-    if find_spec("pydantic_ai") is None:
-        todo = "pip install 'longmind[models]'"
-        return Finding("extractor", "trouble", f"{settings.extractor} needs the package pydantic_ai", todo)
+    try:
+        choose_model_extractor(settings.extractor, settings, BackgroundLoop())
+    except LongmindError as error:
+        return _make_trouble("extractor", error)
     return Finding("extractor", "ok", f"{settings.extractor}, with the vendor's key from the environment")
 
 

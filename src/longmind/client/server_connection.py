@@ -6,6 +6,7 @@ Nothing here waits: `transports.py` sends what is prepared here, in a thread or 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from longmind.validation.text import quote_value
 
 _MOST_SECONDS = 24 * 3600.0
 _MOST_RETRIES = 100
+_BARE_ADDRESS = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?/?")
 _SCOPE_HEADERS = {
     "user": "X-Longmind-User",
     "agent": "X-Longmind-Agent",
@@ -147,6 +149,8 @@ def _validate_url(url: object) -> str:
         )
     if parts.username is not None or parts.password is not None:
         raise InvalidInput("The URL has a user or a password.", hint="Pass the key as key=….")
+    if "://" not in url and (bare := _BARE_ADDRESS.fullmatch(url)) is not None:
+        hint = f"Did you mean http://{bare[0]}?"
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise InvalidInput(f"The URL {url!r} is not that of a server.", hint=hint)
     return url.rstrip("/")

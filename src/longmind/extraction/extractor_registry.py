@@ -59,7 +59,7 @@ def choose_extractor(
     from longmind.extraction.model.spend_cap import CappedExtractor, TenantBudget
 
     if isinstance(chosen, str):
-        extractor: Extractor = _choose_model_extractor(chosen, settings, loop)
+        extractor: Extractor = choose_model_extractor(chosen, settings, loop)
     elif isinstance(getattr(chosen, "name", None), str) and callable(getattr(chosen, "extract", None)):
         extractor = chosen
     else:
@@ -94,12 +94,14 @@ def limit_sleep_time(
     return choose
 
 
-def _choose_model_extractor(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtractor:
+def choose_model_extractor(name: str, settings: Settings, loop: BackgroundLoop) -> ModelExtractor:
     """Return the extractor for a name such as `model:openai:gpt-5-mini`."""
     if not name.startswith(_MODEL):
         raise InvalidInput(
             f"Unknown extractor {name!r}.",
-            hint="Use 'local', 'rules', 'none', or 'model:' with the name of a language model.",
+            hint=f"Did you mean {_MODEL + name!r}?"
+            if ":" in name
+            else "Use 'local', 'rules', 'none', or 'model:' with the name of a language model.",
         )
     from longmind.extraction.model.extractor import ModelExtractor
 

@@ -34,7 +34,7 @@ class UnknownPath(LongmindError):
     """Nothing exists at this path."""
 
     status = 404
-    default_hint = "See /openapi.json for all paths."
+    default_hint = "See /docs for all paths."
 
 
 class WrongMethod(LongmindError):

@@ -89,6 +89,8 @@ def _scheme_of(url: str) -> str:
 
 
 def _hint_for(url: str) -> str | None:
+    if url.startswith(("http://", "https://")):
+        return "This is the address of a server: use longmind.Client for it."
     # SQLite's own form of an address: file:relative.db or file:///absolute.db
     path = url.removeprefix("file://" if url.startswith("file:///") else "file:")
     if "://" not in path and "@" not in path and path.endswith((".db", ".sqlite", ".sqlite3")):

@@ -69,7 +69,7 @@ class OnnxModel:
 def import_runtime() -> Any:
     """Return the module onnxruntime, without its telemetry; raise ExtensionMissing if it cannot be imported."""
     # From 1.31 on it reports to its maker from its import on, which only the environment can prevent.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime  # type: ignore[import-untyped]  # it has no types
     except ImportError as error:

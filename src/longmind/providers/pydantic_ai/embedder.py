@@ -7,8 +7,12 @@ from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any
 
-from longmind.errors import ExtensionMissing
 from longmind.providers.background_loop import BackgroundLoop
+from longmind.providers.pydantic_ai.vendor_packages import (
+    explain_missing_library,
+    explain_missing_package,
+    explain_refusal,
+)
 from longmind.runtime.fork_safety import survive_forks
 
 _AT_ONCE = 256
@@ -31,18 +35,22 @@ class RemoteEmbedder:
     ) -> None:
         try:
             from pydantic_ai import Embedder
+            from pydantic_ai.exceptions import UserError
         except ImportError as error:
-            raise ExtensionMissing(
-                f"The embedder {name!r} needs pydantic-ai, which is not installed.",
-                hint=f"Run: pip install 'longmind[models]' 'pydantic-ai-slim[{name.partition(':')[0]}]'",
-            ) from error
-        self._make = partial(Embedder, name)
+            raise explain_missing_library("embedder", name) from error
+        # Checked at once: a missing key would otherwise be found with the first text, when that is stored already.
+        self._make = partial(Embedder, name, defer_model_check=False)
         self._name = name
         self._dimension = dimension
         self._timeout = timeout_seconds
         self._loop = loop or BackgroundLoop()
-        # Also makes the first embedder.
-        self.renew_after_fork()
+        try:
+            # Also makes the first embedder.
+            self.renew_after_fork()
+        except ImportError as error:
+            raise explain_missing_package("embedder", name, error) from error
+        except (UserError, ValueError) as error:
+            raise explain_refusal("embedder", name, error, "openai:text-embedding-3-small") from error
         survive_forks(self)
 
     def renew_after_fork(self) -> None:

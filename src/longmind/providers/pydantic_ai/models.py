@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import re
 import time
 from concurrent.futures import CancelledError
 from queue import SimpleQueue
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from longmind.errors import (
     EngineClosed,
-    ExtensionMissing,
     InvalidInput,
     LongmindError,
     ModelCancelled,
@@ -27,6 +25,11 @@ from longmind.errors import (
 )
 from longmind.providers.background_loop import BackgroundLoop
 from longmind.providers.language_model import Cancel, ModelReply, ModelRequest, OnText
+from longmind.providers.pydantic_ai.vendor_packages import (
+    explain_missing_library,
+    explain_missing_package,
+    explain_refusal,
+)
 from longmind.runtime.backoff import compute_pause
 from longmind.runtime.fork_safety import survive_forks
 
@@ -40,9 +43,6 @@ _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 """If a vendor asks for a longer pause, the call fails: the queue of jobs waits better than a thread."""
 _RETRIABLE_STATUSES = frozenset({408, 409, 425, 429})
-
-
-_KEY_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_API_KEY\b")
 
 
 class _TextStream:
@@ -180,34 +180,25 @@ class VendorModel:
 
     def _make(self) -> Model[Any]:
         """Make the model of pydantic-ai; raise ExtensionMissing or InvalidInput if it is not available."""
-        vendor = self._chosen.partition(":")[0] if isinstance(self._chosen, str) else ""
+        # A model that is given as an object has a name without a vendor.
+        name = self._chosen if isinstance(self._chosen, str) else self._chosen.model_name
+        vendor, colon, model = name.partition(":")
+        if isinstance(self._chosen, str) and colon and not (vendor.strip() and model.strip()):
+            raise InvalidInput(
+                f"{name!r} is not a valid name of a model.",
+                hint="Write vendor:model, for example openai:gpt-5-mini.",
+            )
         try:
             from pydantic_ai.exceptions import UserError
             from pydantic_ai.models import infer_model
         except ImportError as error:
-            raise ExtensionMissing(
-                f"The model {self._chosen!r} needs pydantic-ai, which is not installed.",
-                hint=f"Run: pip install 'longmind[models]' 'pydantic-ai-slim[{vendor}]'",
-            ) from error
+            raise explain_missing_library("model", name) from error
         try:
             return infer_model(self._chosen)
         except ImportError as error:
-            raise ExtensionMissing(
-                f"The model {self._chosen!r} needs the package of its vendor: {error}",
-                hint=f"Run: pip install 'pydantic-ai-slim[{vendor}]'",
-            ) from error
+            raise explain_missing_package("model", name, error) from error
         except UserError as error:
-            # The words of the library are about its own classes.
-            key = _KEY_VARIABLE.search(str(error))
-            if key is not None:
-                raise InvalidInput(
-                    f"The model {self._chosen!r} needs the key of its vendor, and {key[0]} is not set.",
-                    hint=f"Set {key[0]} in the environment of this program.",
-                ) from error
-            raise InvalidInput(
-                f"The model {self._chosen!r} cannot be used: {error}",
-                hint="Write vendor:model, for example openai:gpt-5-mini, with the vendor's key in the environment.",
-            ) from error
+            raise explain_refusal("model", name, error, "openai:gpt-5-mini") from error
 
 
 def _is_temporary(error: Exception) -> bool:

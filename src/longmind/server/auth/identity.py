@@ -189,6 +189,11 @@ def _make_scope(grant: _CredentialGrant, headers: RequestHeaders) -> Scope:
         user_id = headers.get("x-longmind-user")
         if user_id is None:
             raise InvalidInput("The request names no user.", hint="Send the header X-Longmind-User with this key.")
+    elif grant.via == "single-user" and headers.get("x-longmind-user") not in (None, user_id):
+        raise Forbidden(
+            "The server is in single-user mode, without keys, and works for its own user only.",
+            hint="Name no user; to serve several, create a key with `longmind keys create --any-user`.",
+        )
     else:
         _refuse_other(headers, "x-longmind-user", user_id)
     return Scope(

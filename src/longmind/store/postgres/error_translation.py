@@ -43,8 +43,12 @@ def remove_password(url: str) -> str:
             "The PostgreSQL URL is malformed.",
             hint="Write postgresql://user:password@host:5432/database, and in a password %40 for '@' and %2F for '/'.",
         )
-    named = {key: parts.get(key) or "" for key in ("user", "host", "port", "dbname")}
-    return "postgresql://{user}@{host}:{port}/{dbname}".format(**named)
+    user, host, port, database = (parts.get(key) or "" for key in ("user", "host", "port", "dbname"))
+    place = f"{user}@{host}" if user else host
+    # A folder is that of a socket, and would look like a database in the place of a host.
+    if host.startswith("/"):
+        return f"postgresql://{place.removesuffix(host)}/{database}?host={host}" + (f"&port={port}" if port else "")
+    return f"postgresql://{place}" + (f":{port}" if port else "") + f"/{database}"
 
 
 def to_message(error: BaseException) -> str:
@@ -109,7 +113,8 @@ def translate(error: Exception, address: str) -> Exception:
         case psycopg.errors.InsufficientPrivilege():
             return StoreError(
                 f"PostgreSQL at {address} denied access ({words}).",
-                hint="Connect with a role that may create in this database: the first open makes the schema.",
+                hint="Connect with a role that may create in this database, since the first open makes the schema; "
+                "`longmind doctor --url …` shows the GRANT that it needs.",
             )
         case psycopg.errors.IntegrityError() | psycopg.errors.DataError():
             return RowRefused(f"PostgreSQL at {address} refused a row ({words}).")

@@ -455,6 +455,10 @@ def translate(error: Exception, connection: apsw.Connection | None = None, *, pa
             return translate_disk_error(OSError(error_number, os.strerror(error_number)), path)
         case apsw.CantOpenError() if (refusal := _find_open_error()) is not None:
             return translate_disk_error(refusal, path)
+        case apsw.CantOpenError() if os.path.isdir(path):
+            return StoreUnavailable(
+                f"{path} is a folder, not a file.", hint="Add the name of a file in it, such as memory.db."
+            )
         case apsw.CantOpenError():
             return StoreUnavailable(
                 f"{path} cannot be opened ({error}).",
