@@ -13,9 +13,10 @@ from pydantic_core import to_jsonable_python
 
 import longmind
 from longmind.operations import OPERATIONS, Operation
-from longmind.server.routes import make_routes
+from longmind.server.routes import MEMORY_OPERATIONS, make_routes
+from longmind.server.served_memory import ServedMemory
 
-BY_PATH = {operation.path: operation for operation in OPERATIONS}
+BY_PATH = {operation.path: operation for operation in (*OPERATIONS, *MEMORY_OPERATIONS)}
 ROUTES = {route.operation.path: route for route in make_routes()}
 
 Call = Callable[[Operation, dict[str, Any]], Any]
@@ -47,7 +48,9 @@ def make_direct_call(context: longmind.Context) -> Call:
     """Return a `Call` that calls operations as methods of a context."""
 
     def call(operation: Operation, given: dict[str, Any]) -> Any:
-        return getattr(getattr(context, operation.service), operation.name)(**given)
+        is_of_memory = operation.service == "front_door"
+        service = ServedMemory(context, None) if is_of_memory else getattr(context, operation.service)
+        return getattr(service, operation.name)(**given)
 
     return call
 
@@ -63,7 +66,8 @@ def make_http_call(client: RequestSender) -> Call:
         if route.http.of_block and named.get("agent_id") is not None:
             query = {"scope": "agent", "agent_id": named.pop("agent_id")}
         if route.http.whole_body is not None:
-            named = named[route.http.whole_body]
+            # What is a keyword beside it in Python is a field of it here.
+            named = {**named.pop(route.http.whole_body), **named}
         elif not route.is_snake_case:
             named = {route.to_wire_name(name): value for name, value in named.items()}
         if not route.has_body:

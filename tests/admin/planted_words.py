@@ -75,10 +75,10 @@ def plant(engine: longmind.Engine, call: Call, user_id: str, word: Words, *, mod
     Without models, nothing is done that takes one: it is an object of the program's own.
     """
     planted: set[str] = set()
-    chat, memory, blocks, tools, events, jobs = (
-        Service(name, call, planted) for name in ("conversations", "memory", "blocks", "tools", "events", "jobs")
-    )
+    names = ("conversations", "memory", "blocks", "tools", "events", "jobs", "front_door")
+    chat, memory, blocks, tools, events, jobs, front_door = (Service(name, call, planted) for name in names)
     _remember(memory, word)
+    _add_in_three_lines(front_door, word)
     conversation = _talk(chat, memory, word, user_id)
     if models:
         _run(chat, word)
@@ -194,6 +194,9 @@ def _remember(memory: Any, word: Words) -> None:
     first = memory.add_atom(space.id, atom)
     many = memory.add_atoms(space.id, [{**atom, "text": word.sentence()} for _ in range(3)])
     newer = memory.supersede_atom(first.id, {**atom, "text": word.sentence()})
+    # Some fields as keywords too, which may be the app's own words for a fact.
+    keyed = memory.add_atom(space.id, {"text": word.sentence()}, **_named(word))
+    memory.supersede_atom(keyed.id, {"text": word.sentence()}, **_named(word))
     memory.archive_atom(many[0].id, rejected=True)
     memory.delete_atom(many[1].id)
     memory.merge_entities(person.id, other.id)
@@ -202,6 +205,38 @@ def _remember(memory: Any, word: Words) -> None:
     gone = memory.create_memory_space(word())
     memory.add_atom(gone.id, {**atom, "entity_ids": []})
     memory.delete_memory_space(gone.id)
+
+
+def _named(word: Words) -> dict[str, Any]:
+    return {"category": word(), "tags": [word()], "metadata": {word(): word()}, "key": word()}
+
+
+def _add_in_three_lines(memory: Any, word: Words) -> None:
+    """Through `longmind.Memory`, in the default space."""
+    added = memory.add(word.sentence(), metadata={word(): word()})
+    memory.add(
+        [{"role": "user", "content": word.sentence()}, {"role": "assistant", "content": word()}],
+        conversation=added.conversation_id,
+        wait=False,
+    )
+    memory.flush()
+    key = word()
+    memory.add(word.sentence(), key=key, metadata={word(): word()})
+    keyed = memory.add(word.sentence(), key=key, metadata={word(): word()})
+    memory.update(keyed.learned[0].id, word.sentence())
+    memory.search(word())
+    memory.forget(query=word())
+    spare = memory.add(forgotten := word.sentence(), key=word())
+    memory.forget(spare.learned[0].id)
+    memory.forget(query=forgotten, preview=False)
+    memory.run_tool(
+        {
+            "type": "tool_use",
+            "id": word(),
+            "name": "memory_store",
+            "input": {"type": "fact", "content": word.sentence(), "tags": [word()]},
+        }
+    )
 
 
 def _note(blocks: Any, word: Words) -> None:

@@ -16,6 +16,7 @@ import pytest
 import longmind
 from harness.operation_calls import make_direct_call
 from longmind.operations import OPERATIONS
+from longmind.server.routes import MEMORY_OPERATIONS
 from longmind.store.database_url import sqlite_path
 from longmind.store.postgres.vacuum import rewrite_tables
 from longmind.store.whole_tables.byte_scan import ByteScan, SearchedTexts
@@ -26,6 +27,7 @@ from tests.embedder import WordsEmbedder
 from tests.extraction.conftest import talk
 from tests.extraction.scripted_extractor import SentenceExtractor
 
+ALL_OPERATIONS = (*OPERATIONS, *MEMORY_OPERATIONS)
 # Bringing an export in, erasing, and undoing what superseded an atom: the first two are what this is about, and the
 # others take no text.
 NOT_PLANTED = {
@@ -38,15 +40,16 @@ NOT_PLANTED = {
     "memory.forget_messages",
     "memory.restore_atom",
     "memory.undo_decision",
+    "front_door.erase",
 }
 # Models, tools and their handlers are objects of a program, and cannot be sent.
 NOT_SENT = NOT_PLANTED | {"conversations.run_turn"}
 # Ids that the engine has given, versions, of which there are a few, and what of a program takes no words.
 NOT_WORDS = {
     "extraction_policy", "extraction_version",
-    "alias_id", "atom_id", "binding_id", "canonical_id", "conversation_id", "decision_id", "id", "job_id",
-    "memory_space_id", "memory_space_ids", "supersedes", "cancel", "memory_policy", "model", "on_text", "tool_handler",
-    "tool_arguments", "usage",
+    "alias_id", "atom_id", "binding_id", "canonical_id", "conversation", "conversation_id", "decision_id", "id",
+    "job_id", "memory_space_id", "memory_space_ids", "supersedes", "cancel", "memory_policy", "model", "on_text",
+    "tool_arguments", "tool_handler", "usage", "what",
 }  # fmt: skip
 
 
@@ -71,7 +74,7 @@ def text_parameters() -> set[str]:
     # The name of a vendor goes with the name of a model, which would be asked.
     return {
         f"{operation.path}.{name}"
-        for operation in OPERATIONS
+        for operation in ALL_OPERATIONS
         if operation.access == "write" and operation.path not in NOT_PLANTED
         for name, each in operation.signature.parameters.items()
         if name not in NOT_WORDS and takes_words(each.annotation)
@@ -117,7 +120,7 @@ def erase_and_look(
         planted |= plant(engine, make_direct_call(context), name, word)
         talk(context, word.sentence())
         engine.work()
-    writes = {each.path for each in OPERATIONS if each.access == "write"}
+    writes = {each.path for each in ALL_OPERATIONS if each.access == "write"}
     assert writes - planted == NOT_PLANTED
     assert text_parameters() - planted == set()
     if outside:
@@ -130,8 +133,10 @@ def erase_and_look(
     found = {each["text"] for each in json.loads(cli("erase", "verify", "--file", tokens, "--json").stdout)["found"]}
     assert len(found) > 0.9 * len(word.given)
     assert any(set(word.given) & set(WORD.findall(file.read_text())) for file in log.rglob("*.jsonl"))
+    told = [each for each in root.memory.list_atoms(shared.id, status=None, limit=1000) if WORD.search(each.text)]
+    assert len(told) >= rounds
     erased = root.admin.delete_user_data(name, confirm=True)
-    assert (erased["deleted"]["shared_atoms"], erased["deleted"]["access_keys"]) == (rounds, 2 * outside)
+    assert (erased["deleted"]["shared_atoms"], erased["deleted"]["access_keys"]) == (len(told), 2 * outside)
     if erased["physical"]["left"]:
         assert cli("erase", "verify", "--text", name).returncode == 1
         assert cli("erase", "--vacuum").returncode == 0

@@ -25,7 +25,7 @@ from tests.scope.identities import LEGAL
 
 OWNER: dict[str, Any] = {"tenant_id": "acme", "app_id": "support", "user_id": "ada"}
 SECRET = "The secret of Ada"
-ID = re.compile(r"\b(?:(conv|msg|turn|evt|job|ms|atom|ent|bind|blk|call|dec|ses)_[0-9a-f]{32}|mem-[0-9a-f-]{36})")
+ID = re.compile(r"\b(?:(conv|msg|turn|evt|job|ms|atom|ent|bind|blk|call|dec|ses|era)_[0-9a-f]{32}|mem-[0-9a-f-]{36})")
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,15 @@ class Things:
     superseded_entry_id: str
     event_id: str
     decision_id: str
+    default_space_id: str
 
 
 EVERYBODY = {"namespace": "bound", "userId": "*"}
 TOOL = {"type": "RECALL_BY_TOPIC", "name": "recallMemory", "memorySpaceId": "$userMemorySpaceId"}
 LONG_AGO = "2020-01-01T00:00:00Z"
 NEW_ATOM: dict[str, Any] = {"text": "Let me in.", "category": {"name": "notes", "kind": "FACT"}}
+KEY = "flat"
+"""The app's own name for a fact of everybody."""
 
 
 # What to ask with somebody's things in hand. An operation that is added to the table is added here.
@@ -81,6 +84,7 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.space_id, "query": "Hello"},
         lambda things: {"memory_space_id": things.shared_space_id, "query": "Hello"},
         lambda things: {"memory_space_id": things.deleted_space_id, "query": "Hello"},
+        lambda _: {"memory_space_id": "personal", "query": SECRET, "memory_policy": {"archival_mode": "auto"}},
     ],
     "working_context.build_working_context": [
         lambda things: {"conversation_id": things.conversation_id, "memory_space_id": things.space_id},
@@ -182,7 +186,12 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
             "messages": [{"role": "user", "content": "I am in."}],
         },
         lambda things: {"conversation_id": things.closed_id, "messages": [{"role": "user", "content": "I am in."}]},
-        lambda _: {"namespace": "chat", "messages": [{"role": "user", "content": "I am in."}], "extract": True},
+        lambda _: {
+            "namespace": "chat",
+            "messages": [{"role": "user", "content": "I am in."}],
+            "extract": True,
+            "fact_metadata": {"from": "a stranger"},
+        },
     ],
     "conversations.find_messages": [lambda things: {"message_ids": [things.message_id]}],
     "conversations.run_turn": [
@@ -214,6 +223,8 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.space_id},
         lambda things: {"memory_space_id": things.deleted_space_id},
         lambda things: {"memory_space_id": things.shared_space_id},
+        lambda things: {"memory_space_id": things.default_space_id},
+        lambda _: {"memory_space_id": "personal"},
     ],
     "memory.list_memory_spaces": [lambda _: {}],
     "memory.open_default_space": [lambda _: {}],
@@ -241,6 +252,8 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.space_id, "status": None},
         lambda things: {"memory_space_id": things.space_id, "limit": 1, "cursor": "3"},
         lambda things: {"memory_space_id": things.deleted_space_id},
+        lambda things: {"memory_space_id": things.space_id, "metadata": {"about": SECRET}, "tags": [SECRET]},
+        lambda _: {"memory_space_id": "personal", "metadata": {"about": SECRET}, "status": None},
     ],
     "memory.get_entity": [
         lambda things: {"entity_id": things.entity_id},
@@ -259,6 +272,8 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
         lambda things: {"memory_space_id": things.spare_space_id, "query": "Graz", "entity": things.entity_id},
         lambda things: {"memory_space_id": things.deleted_space_id, "query": SECRET},
         lambda things: {"memory_space_id": things.shared_space_id, "query": SECRET},
+        lambda things: {"memory_space_id": things.space_id, "query": SECRET, "metadata": {"about": SECRET}},
+        lambda _: {"memory_space_id": "personal", "query": SECRET, "metadata": {"about": SECRET}},
     ],
     "memory.recall_by_entity": [
         lambda things: {"memory_space_id": things.space_id, "entity_id_or_name": things.entity_id},
@@ -297,6 +312,9 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
             "memory_space_id": things.space_id,
             "atom": {**NEW_ATOM, "entity_ids": [things.entity_id], "source_message_ids": [things.message_id]},
         },
+        # The key that the owner has used, in a space of hers and in one's own of the same name.
+        lambda things: {"memory_space_id": things.space_id, "atom": NEW_ATOM, "key": KEY},
+        lambda _: {"memory_space_id": "personal", "atom": NEW_ATOM, "key": KEY, "metadata": {"from": "me"}},
     ],
     "memory.add_atoms": [
         lambda things: {"memory_space_id": things.space_id, "atoms": [NEW_ATOM, NEW_ATOM]},
@@ -308,6 +326,7 @@ ARGUMENTS: dict[str, list[Callable[[Things], dict[str, Any]]]] = {
     "memory.supersede_atom": [
         lambda things: {"atom_id": things.atom_id, "atom": NEW_ATOM},
         lambda things: {"atom_id": things.superseded_id, "atom": NEW_ATOM},
+        lambda things: {"atom_id": things.atom_id, "atom": NEW_ATOM, "key": KEY, "tags": ["a stranger's"]},
     ],
     "memory.list_decisions": [
         lambda things: {"memory_space_id": things.spare_space_id},
@@ -690,6 +709,10 @@ def remember(context: longmind.Context, words: str, source: longmind.Message, ki
     (decision,) = memory.list_decisions(spare.id)
     memory.add_atom(deleted.id, {"text": words, **fact})
     memory.delete_memory_space(deleted.id)
+    memory.add_atom(space.id, f"{words}: the third floor", key=KEY, metadata={"about": words})
+    default = memory.create_memory_space("default", kind=kind)
+    assert memory.open_default_space().id == default.id
+    memory.add_atom(default.id, {"text": words, **fact}, metadata={"about": words})
     bound = {"namespace": "bound", "userId": context.scope.user_id}
     binding = memory.create_binding(bound, [space.id])
     shared = memory.create_memory_space("shared", kind="shared")
@@ -699,7 +722,7 @@ def remember(context: longmind.Context, words: str, source: longmind.Message, ki
     old_entry = context.tools.memory_store("preference", f"{words}: tea", tags=["drinks"])
     entry = context.tools.memory_store("preference", f"{words}: coffee", tags=["drinks"], supersedes=old_entry.id)
     ids = (space.id, spare.id, deleted.id, new.id, old.id, archived.id, graz.id, other.id, merged.id, binding.id)
-    return (*ids, shared.id, entry.id, old_entry.id, happen(context, words), decision.id)
+    return (*ids, shared.id, entry.id, old_entry.id, happen(context, words), decision.id, default.id)
 
 
 def happen(context: longmind.Context, words: str) -> str:
@@ -736,7 +759,7 @@ def ask(context: longmind.Context, operation: Operation, arguments: dict[str, An
 def plain(answer: object) -> object:
     match answer:
         case longmind.Page():
-            return [plain(item) for item in answer], answer.next_cursor
+            return settled([plain(item) for item in answer]), answer.next_cursor
         case list():
             return [plain(item) for item in answer]
         case Value():
@@ -745,6 +768,13 @@ def plain(answer: object) -> object:
             return answer.tool
         case _:
             return answer
+
+
+def settled(listed: list[Any]) -> list[Any]:
+    """A list as it is, but jobs that were queued together, whose ids do not say in which order, by their kind."""
+    if not (listed and isinstance(listed[0], dict) and "uniqueKey" in listed[0]):
+        return listed
+    return sorted(listed, key=lambda job: (job["createdAt"], job["kind"]), reverse=True)
 
 
 def state_of(engine: longmind.Engine, context: longmind.Context) -> object:
