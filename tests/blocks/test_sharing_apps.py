@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -376,3 +379,37 @@ def test_the_second_wall_stands_around_them(postgres_url: str, reader: str) -> N
         for name in (b"blocks", b"block_revisions"):
             assert len(connection.execute(b"SELECT * FROM " + name).fetchall()) == rows
             assert connection.execute(b"DELETE FROM " + name).rowcount == rows
+
+
+@pytest.mark.conforms("A9.2")
+def test_an_erasure_gets_through_while_another_app_writes(
+    engine: longmind.Engine, support: longmind.Context, sales: longmind.Context
+) -> None:
+    update_memory(support, edit="add_line", content="Likes tea.")
+    stop, written = threading.Event(), 0
+
+    def write() -> None:
+        nonlocal written
+        while not stop.is_set():
+            line = {"content": f"Entry {written}", "edit": "add_line" if written % 15 else "replace_all"}
+            known = sales.blocks.get("core")
+            answer = update_memory(sales, expected_updated_at=known.updated_at if known else None, **line)
+            assert answer.startswith("Done."), answer
+            written += 1
+            # As fast as models write, and not so fast that no moment is left.
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor() as pool:
+        writer = pool.submit(write)
+        try:
+            for _ in range(5):
+                before = written
+                while written < before + 3 and not writer.done():
+                    time.sleep(0.001)
+                support.admin.delete_user_data(confirm=True)
+        finally:
+            stop.set()
+        writer.result()
+    assert "Likes tea." not in core(sales)
+    sales.admin.delete_user_data(confirm=True)
+    assert (support.blocks.list(), support.blocks.revisions("core")) == ([], [])
