@@ -47,7 +47,7 @@ class Person:
     def learn(self, *messages: Message, space_id: str | None = None) -> longmind.Atom:
         """Learn a fact that rests on some messages and has none of their words."""
         cited = [message.id for message in messages]
-        new = {"text": "Something was learned.", "category": FACT, "source_message_ids": cited}
+        new = {"text": f"Learned from {' '.join(cited)}.", "category": FACT, "source_message_ids": cited}
         return self.ctx.memory.add_atom(space_id or self.space_id, new)
 
     def forget(self, *messages: Message) -> None:
@@ -105,8 +105,9 @@ class Person:
 def meet(engine: longmind.Engine, user_id: str = "ada", tenant_id: str = "acme", app_id: str = "support") -> Person:
     """Make a user known, whose memory tools have a space."""
     ctx = engine.context(tenant_id=tenant_id, app_id=app_id, user_id=user_id)
-    ctx.tools.memory_store("fact", OFFICE)
-    (space,) = (space for space in ctx.memory.list_memory_spaces() if space.kind == "group")
+    # Not by the tools, which would bind the space as well.
+    space = ctx.memory.create_memory_space("default")
+    ctx.memory.add_atom(space.id, {"text": OFFICE, "category": FACT})
     return Person(ctx, space.id)
 
 
