@@ -20,7 +20,7 @@ from benchmarks.evaluation.set_measurement import SetMeasurement
 from benchmarks.evaluation.token_counter import Tokenizer, choose_tokenizer
 from benchmarks.measure import environment
 from longmind.engine import Engine, open
-from longmind.errors import InvalidInput
+from longmind.errors import InvalidInput, ModelMissing
 from longmind.models.recall import Effort
 from longmind.providers.embedder import CheckedEmbedder
 from longmind.providers.provider_registry import AUTO, choose_embedder
@@ -64,6 +64,8 @@ class EvaluationSetup:
         """
         models = Path(settings.models_folder)
         embedding = choose_embedder(settings.embedder, models)
+        if settings.embedder == AUTO and embedding is not None and not _is_installed(embedding):
+            embedding = None
         return cls.from_embedder(embedding, choose_tokenizer(models), report, settings.embedder, cache)
 
     @property
@@ -75,6 +77,15 @@ class EvaluationSetup:
     def description(self) -> dict[str, str | None]:
         """The chosen embedder and the model whose vectors it gives, for the results."""
         return {"embedder chosen": self.chosen, "embedder": None if self.embedder is None else self.embedder.model}
+
+
+def _is_installed(embedding: CheckedEmbedder) -> bool:
+    """Return whether an embedder answers, as an engine finds out when it first needs a vector."""
+    try:
+        embedding.texts(["anything"])
+    except ModelMissing:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

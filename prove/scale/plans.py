@@ -20,6 +20,7 @@ OVER_ALL = {
     "jobs_of_all_scopes": "reads the newest jobs until there are enough",
     "last_erasure": "asked before every file is read",
     "list_access_keys": "the host lists the keys of all its tenants",
+    "list_owners": "an operator who has mistyped a user sees those that are called alike",
     "mirrored_users": "the mirror is rebuilt from the whole ledger",
     "owners_of_covered_conversations": "a change of embedder goes through all users with messages to embed",
     "owners_of_stale_conversations": "a sweep looks at every open conversation; to index them would slow each append",

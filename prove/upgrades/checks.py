@@ -42,6 +42,7 @@ def find_lost(engine: longmind.Engine, manifest: Manifest) -> Problems:
         if "export" in before:
             now["export"] = _select_lasting(ctx.admin.export_user_data())
             before = {**before, "export": _select_lasting(before["export"])}
+            now["export"]["records"] = _drop_new_columns(now["export"]["records"], before["export"]["records"])
         problems += [f"{user}: {each}" for each in differences(_drop_chance(before), _drop_chance(now), "")]
     admin = person(engine, "root", capabilities={"admin"}).admin
     for receipt in manifest.get("receipts", ()):
@@ -58,6 +59,17 @@ def _select_lasting(export: Manifest) -> Manifest:
     jobs, kind = records["jobs"], records["jobs"]["columns"].index("kind")
     records["jobs"] = {**jobs, "rows": [row for row in jobs["rows"] if not row[kind].startswith(FIRST_KIND)]}
     return {**lasting, "records": records}
+
+
+def _drop_new_columns(records: Manifest, before: Manifest) -> Manifest:
+    """Leave out of exported rows the columns that the old version did not have."""
+    kept = dict(records)
+    for name in records.keys() & before.keys():
+        columns = before[name]["columns"]
+        places = [records[name]["columns"].index(each) for each in columns]
+        rows = [[row[place] for place in places] for row in records[name]["rows"]]
+        kept[name] = {**records[name], "columns": columns, "rows": rows}
+    return kept
 
 
 def _drop_chance(seen: Manifest) -> Manifest:

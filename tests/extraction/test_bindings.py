@@ -27,7 +27,7 @@ def test_without_a_binding_nothing_is_extracted(
     engine: longmind.Engine, ctx: longmind.Context, space: longmind.MemorySpace
 ) -> None:
     talk(ctx, "I like tea.")
-    assert engine.work() == longmind.WorkReport()
+    assert engine.work() == longmind.WorkReport(unbound=1)
     assert ctx.jobs.list_jobs() == []
     assert texts(ctx, space.id) == []
 

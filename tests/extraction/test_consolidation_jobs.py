@@ -36,7 +36,8 @@ def tell(ctx: longmind.Context, space: longmind.MemorySpace, *texts: str, kind: 
     for text in texts:
         message = ctx.conversations.append_user_message(conversation.id, text)
         new = {"text": text, "category": {"name": "general", "kind": kind}, "source_message_ids": [message.id], **more}
-        ids.append(ctx.memory.add_atom(space.id, new).id)
+        # A bulk stores what is stated again, too.
+        ids += [atom.id for atom in ctx.memory.add_atoms(space.id, [new])]
     return ids
 
 

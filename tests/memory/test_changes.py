@@ -55,7 +55,7 @@ def test_every_write_of_memory_emits_its_change(engine: longmind.Engine, memory:
         assert change.conversation_id is None
         assert change.event_id.startswith("evt_")
         assert "SECRET" not in change.model_dump_json()
-    others = ("conversation", "message", "block", "event")
+    others = ("conversation", "message", "block", "event", "agent", "user", "sleep_time")
     of_memory = {kind for kind in get_args(ChangeKind) if kind.split(".")[0] not in others}
     # Extraction alone confirms and ends facts, and what it has decided is undone.
     assert {change.kind for change in told} == of_memory - {"atom.reinforced", "atom.ended", "decision.undone"}

@@ -94,9 +94,13 @@ def test_sources_and_entities_of_a_restated_fact_are_united(
     conversation = ctx.conversations.create_conversation("chat")
     said = [ctx.conversations.append_user_message(conversation.id, text).id for text in ("I moved.", "To Graz.")]
     ada, graz = memory.create_entity(space.id, "PERSON", "Ada").id, memory.create_entity(space.id, "PLACE", "Graz").id
-    memory.add_atom(space.id, fact(source_message_ids=said[:1], entity_ids=[ada]))
+    memory.add_atom(space.id, fact(source_message_ids=said[:1]))
     again = memory.add_atom(space.id, fact(source_message_ids=said, entity_ids=[graz]))
-    assert (again.source_message_ids, again.entity_ids) == (said, [ada, graz])
+    assert (again.source_message_ids, again.entity_ids) == (said, [graz])
+    # The same words about somebody else are another fact.
+    other = memory.add_atom(space.id, fact(entity_ids=[ada]))
+    assert other.id != again.id
+    assert memory.add_atom(space.id, fact(entity_ids=[ada])).id == other.id
     assert [hit.atom for hit in memory.recall_by_entity(space.id, "Graz").hits] == [again]
     with pytest.raises(longmind.InvalidInput, match="no message"):
         memory.add_atom(space.id, fact(source_message_ids=["msg_none"]))

@@ -97,10 +97,10 @@ def test_of_equals_the_one_that_is_valid_from_later_on_comes_first_and_then_the_
     memory: Memory, space_id: str, clock: SettableClock
 ) -> None:
     now, tomorrow = to_iso(clock.now), to_iso(clock.now + DAY * 1_000_000)
-    late = memory.add_atom(space_id, fact("same words", valid_from=tomorrow))
+    late = memory.add_atoms(space_id, [fact("same words", valid_from=tomorrow)])[0]
     early = memory.add_atoms(space_id, [fact("same words") for _ in range(20)])
     # Brought in later, and recorded earlier.
-    early.append(memory.add_atom(space_id, fact("same words", valid_from=now, created_at="2020-01-01T00:00:00Z")))
+    early.append(memory.add_atoms(space_id, [fact("same words", valid_from=now, created_at="2020-01-01T00:00:00Z")])[0])
     memory.add_atoms(space_id, [fact("other things") for _ in range(700)])
     expected = [late.id, *sorted(atom.id for atom in early)]
     assert expected[1] == early[-1].id
@@ -136,9 +136,9 @@ def test_without_an_embedder_words_in_common_are_counted(database_url: str, cloc
 def test_an_entity_that_the_query_names_lifts_what_mentions_it(memory: Memory, space_id: str) -> None:
     ben = memory.create_entity(space_id, "PERSON", "Ben Okri", aliases=["Benny"])
     rome = memory.create_entity(space_id, "PLACE", "Rome")
-    linked = memory.add_atom(space_id, fact("Had pasta there", entity_ids=[ben.id, rome.id]))
-    memory.add_atom(space_id, fact("Had pasta there", entity_ids=[rome.id]))
-    memory.add_atom(space_id, fact("Had pasta there"))
+    linked = memory.add_atoms(space_id, [fact("Had pasta there", entity_ids=[ben.id, rome.id])])[0]
+    memory.add_atoms(space_id, [fact("Had pasta there", entity_ids=[rome.id])])
+    memory.add_atoms(space_id, [fact("Had pasta there")])
 
     def bonuses(query: str) -> list[float]:
         return [hit.entity_match_bonus for hit in memory.recall_by_topic(space_id, query).hits]
@@ -419,10 +419,10 @@ def test_why_not_names_every_filter_that_leaves_an_atom_out(
 
 def test_why_not_tells_what_became_of_an_atom(memory: Memory, space_id: str, clock: SettableClock) -> None:
     began = to_iso(clock.now)
-    archived, old, brief = (memory.add_atom(space_id, fact("tea")) for _ in range(3))
+    archived, old, brief = (memory.add_atoms(space_id, [fact("tea")])[0] for _ in range(3))
     clock.advance(1)
     now = to_iso(clock.now)
-    ending = memory.add_atom(space_id, fact("tea", valid_from=began, valid_to=now))
+    ending = memory.add_atoms(space_id, [fact("tea", valid_from=began, valid_to=now)])[0]
     memory.archive_atom(archived.id)
     newer = memory.supersede_atom(old.id, fact("green tea"))
     at_once = memory.supersede_atom(brief.id, fact("white tea", valid_from=began))
@@ -592,8 +592,8 @@ def test_an_entity_whose_name_has_signs_is_known_in_a_query(
 ) -> None:
     entity = memory.create_entity(space_id, "ORGANIZATION", name)
     memory.create_entity(space_id, "ORGANIZATION", "?!")
-    atom = memory.add_atom(space_id, fact("They live in the town", entity_ids=[entity.id]))
-    memory.add_atom(space_id, fact("They live in the town"))
+    atom = memory.add_atoms(space_id, [fact("They live in the town", entity_ids=[entity.id])])[0]
+    memory.add_atoms(space_id, [fact("They live in the town")])
     found = memory.recall_by_topic(space_id, query)
     assert {hit.atom.id: hit.entity_match_bonus for hit in found.hits}[atom.id] == 1.5
     assert sorted(hit.entity_match_bonus for hit in found.hits) == [1.0, 1.5]

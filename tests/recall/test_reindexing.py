@@ -320,9 +320,9 @@ def test_what_is_written_with_another_embedder_later_on_is_noticed_by_recall(
         memory, elsewhere = memory_of(engine), memory_of(other)
         space_id = memory.create_memory_space().id
         for times in (1, 2):
-            memory.add_atom(space_id, fact("word one"))
+            memory.add_atoms(space_id, [fact("word one")])
             elsewhere.add_atoms(space_id, [fact("word two"), fact("word three")])
-            memory.add_atom(space_id, fact("word four"))
+            memory.add_atoms(space_id, [fact("word four")])
             assert len(memory.recall_by_topic(space_id, "word").hits) == 4 * times
             assert not uses_vectors(memory, space_id, "word")
             assert engine.work().succeeded == 1

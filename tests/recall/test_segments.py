@@ -128,7 +128,7 @@ def test_no_segment_crosses_a_multiple_of_the_largest(engine: longmind.Engine, m
     expected = [(0, LARGEST), (LARGEST, LARGEST), (2 * LARGEST, 310)]
     assert engine._database.read(memory._scope, spans, space_id) == [expected] * 3
     memory.delete_atom(atoms[5_000].id)
-    memory.add_atom(space_id, varied(1)[0])
+    memory.add_atoms(space_id, [varied(1)[0]])
     words, vectors, facts = engine._database.read(memory._scope, spans, space_id)
     assert words == vectors == [*expected, (2 * LARGEST + 310, 1)]
     # A single atom is read as it is, until there are enough for a segment.

@@ -111,6 +111,8 @@ class Atom(Value):
     source_message_ids: list[str]
     entity_ids: list[str]
     tags: list[str]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    key: str | None = None
     behavioral: bool
     # Its versions: ids of other atoms, and when this one changed its state.
     supersedes: str | None
@@ -139,8 +141,6 @@ class Atom(Value):
     evidence: list[str] = Field(default_factory=list)
     """For a pattern, the ids of the episodes that show it."""
     # The app's own.
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    key: str | None = None
 
 
 AtomInput = NewAtom | dict[str, Any] | str

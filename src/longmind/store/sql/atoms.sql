@@ -57,6 +57,7 @@ WHERE scope_id = :scope_id AND space_id = :space_id AND text_hash = :text_hash
   AND category_name = :category_name AND kind = :kind AND trust = :trust AND (key IS NULL OR :has_key = 0)
   AND COALESCE(speaker, '') = COALESCE(:speaker, '') AND COALESCE(valid_to, -1) = COALESCE(:valid_to, -1)
   AND (valid_from = :valid_from OR (:begins_now = 1 AND valid_from < :now))
+  AND (:entity_ids = '[]' OR entity_ids IN ('[]', :entity_ids))
 ORDER BY +position
 LIMIT 1;
 
@@ -76,11 +77,12 @@ SET source_conversation_id = :source_conversation_id, source_message_ids = :sour
 WHERE scope_id = :scope_id AND id = :id;
 
 -- name: put_key
-UPDATE atoms SET key = :key WHERE scope_id = :scope_id AND id = :id AND key IS NULL;
+UPDATE atoms SET key = :key, updated_at = :now, revision = :revision
+WHERE scope_id = :scope_id AND id = :id AND key IS NULL;
 
 -- Takes the key from an atom that holds again, if another one has it by now.
 -- name: release_taken_key
-UPDATE atoms SET key = NULL
+UPDATE atoms SET key = NULL, updated_at = :now, revision = :revision
 WHERE scope_id = :scope_id AND id = :id AND key IS NOT NULL AND superseded_by IS NULL AND status = 'ACTIVE' AND EXISTS (
     SELECT 1 FROM atoms AS other
     WHERE other.scope_id = :scope_id AND other.space_id = atoms.space_id AND other.key = atoms.key AND other.id <> :id

@@ -260,7 +260,7 @@ def _merge(
     begins = to_micros(survivor.valid_from)
     key = _find_key(run, [step.atom_id])
     if key is not None:
-        run.send("put_key", id=survivor.id, key=key)
+        run.send("put_key", id=survivor.id, key=key, revision=revision, now=now)
     return _close(run, scope, space_id, step.atom_id, survivor.id, begins, revision, now)
 
 

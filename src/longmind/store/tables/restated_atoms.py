@@ -1,7 +1,8 @@
 """Facts that the app states again, and facts that it keeps under a key.
 
-A fact is the same if it has the text of a known one, its category, its speaker and its end, and begins now or when that
-one began. An episode is another one each time: only with the same beginning it is the same. Invariants:
+A fact is the same if it has the text of a known one, its category, its speaker and its end, begins now or when that one
+began, and is not about other entities. An episode is another one each time: only with the same beginning it is the
+same. Invariants:
 
 - Of the atoms that hold, at most one has a key. The writer of a space holds its row (`spaces.begin_change`) while it
   looks for that atom, and one that is restored gives its key up if another atom has it by then.
@@ -57,6 +58,7 @@ def ask_known(run: Transaction, space_id: str, new: PreparedAtom, now: Micros) -
         valid_from=new.valid_from,
         valid_to=new.valid_to,
         begins_now=int(_begins_now(new, now)),
+        entity_ids=encode_list(new.entity_ids),
         now=now,
     )
 
@@ -127,9 +129,9 @@ def choose_key(run: Transaction, space_id: str, old: Atom, new: PreparedAtom, no
     return new.key
 
 
-def release_taken_key(run: Transaction, atom_id: str, now: Micros) -> None:
+def release_taken_key(run: Transaction, atom_id: str, revision: int, now: Micros) -> None:
     """Take the key from an atom that holds again, if another atom has it by now."""
-    run.send("release_taken_key", id=atom_id, now=now)
+    run.send("release_taken_key", id=atom_id, revision=revision, now=now)
 
 
 def _begins_now(new: PreparedAtom, now: Micros) -> bool:

@@ -26,7 +26,7 @@ def restore(run: Transaction, scope: Scope, atom_id: str, now: Micros) -> Atom:
         if atom.supersedes is not None:
             # The deleted version may have ended older ones too.
             atom_versions.settle_ends(run, space_id, atom_id, change.revision, now, undoing=True)
-        restated_atoms.release_taken_key(run, atom_id, now)
+        restated_atoms.release_taken_key(run, atom_id, change.revision, now)
         record_change(run, scope, "atom.restored", now, space_id=space_id, atom_id=atom_id)
     # Look again, now that the space is held: another process may have restored or archived it in between.
     atom = _get_restorable(run, atom_id)

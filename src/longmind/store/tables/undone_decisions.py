@@ -74,7 +74,7 @@ def undo(run: Transaction, scope: Scope, decision_id: str, take_back: bool, now:
     undone = find_changes(fields, after)
     for atom_id in undone:
         atom_decisions.put_fields(run, atom_id, fields[atom_id], after[atom_id], change.revision, now)
-        restated_atoms.release_taken_key(run, atom_id, now)
+        restated_atoms.release_taken_key(run, atom_id, change.revision, now)
     taken_back = [before[decision.atom_id][0]] if archives_new else []
     undo_id = _record(run, scope, decision, undone, bool(taken_back), change.revision, now)
     return Undo(undo_id, taken_back)
