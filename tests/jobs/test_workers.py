@@ -240,7 +240,7 @@ def test_a_handler_may_stop_the_workers_it_is_run_by(engine: longmind.Engine, ct
     assert engine.stop_workers()
 
 
-def test_a_handler_may_close_the_engine_it_is_run_by(database_url: str) -> None:
+def test_a_handler_may_close_the_engine_it_is_run_by(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
     closed: list[bool] = []
     engine = longmind.open(database_url)
 
@@ -258,6 +258,7 @@ def test_a_handler_may_close_the_engine_it_is_run_by(database_url: str) -> None:
     assert closed == [True]
     with pytest.raises(longmind.EngineClosed):
         engine.last_cursor()
+    assert [each for each in caplog.records if each.name == "longmind.jobs" and each.levelname != "DEBUG"] == []
 
 
 def test_a_timeout_that_is_none_is_refused_and_stops_nobody(engine: longmind.Engine, ctx: longmind.Context) -> None:

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from longmind.clock import Clock, Micros
-from longmind.errors import LeaseLost, LongmindError, UserErased
+from longmind.errors import EngineClosed, LeaseLost, LongmindError, UserErased
 from longmind.jobs.handler_registry import Effect, HandlerRegistry, JobRun
 from longmind.jobs.service import PAYLOAD_LIMIT
 from longmind.jobs.wakeup import Bell
@@ -111,6 +111,9 @@ class Worker:
             try:
                 self.work(stop=stop)
             except LongmindError as error:
+                if isinstance(error, EngineClosed) and stop.is_set():
+                    # The program ended before the job, which is done again when its lease has run out.
+                    return
                 _log.warning("worker %s: %s", self._name, error)
                 stop.wait(_PAUSE_AFTER_FAILURE_SECONDS)
             except BaseException:
@@ -149,7 +152,9 @@ class Worker:
             raise
         except BaseException as error:
             # Only the type is logged: the message may quote what a user said. It is stored with the job.
-            _log.warning("job %s (%s) failed: %s", job.id, job.kind, type(error).__name__)
+            # A program that ends under a job is no failure that anyone has to look into.
+            level = logging.DEBUG if isinstance(error, EngineClosed) else logging.WARNING
+            _log.log(level, "job %s (%s) failed: %s", job.id, job.kind, type(error).__name__)
             message = _describe_error(error)
         return self._fail(claim, message)
 
