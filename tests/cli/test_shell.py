@@ -52,6 +52,23 @@ def test_a_reader_that_goes_away_ends_the_command_without_a_word(sqlite_url: str
     assert (listing.returncode, listing.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_characters_that_a_pipe_lacks_are_escaped(sqlite_url: str, encoding: str) -> None:
+    text = "User lives in M\u00fcnchen \u6771\u4eac \U0001f422."
+    with longmind.open(sqlite_url, embedder=None) as engine:
+        memory = engine.context(tenant_id="local", app_id="ipc", user_id="default").memory
+        space = memory.create_memory_space("default")
+        memory.add_atom(space.id, {"text": text, "category": {"name": "home", "kind": "FACT"}})
+
+    def call(*arguments: str) -> bytes:
+        told = environment(LONGMIND_URL=sqlite_url, PYTHONIOENCODING=encoding)
+        return subprocess.run([str(COMMAND), *arguments], env=told, check=True, capture_output=True, timeout=60).stdout
+
+    assert json.loads(call("memory", "list", "--json").decode(encoding))[0]["text"] == text
+    assert json.loads(call("export", "--user", "default").decode(encoding))["atoms"][0]["text"] == text
+    assert text.encode(encoding, "backslashreplace") in call("memory", "list")
+
+
 def seconds_of_children() -> float:
     """How long programs that this one has started, and that have ended, were at work."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

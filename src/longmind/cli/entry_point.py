@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from longmind.cli.app import app
 from longmind.cli.exit_codes import Exit
-from longmind.cli.output import stderr
+from longmind.cli.output import escape_what_streams_lack, stderr
 from longmind.errors import InvalidInput, LongmindError
 
 # Typer bundles its own click and exports only subclasses of the error that covers all misuse.
@@ -66,6 +66,7 @@ def run(arguments: list[str]) -> NoReturn:
 
     With --json anywhere before `--`, errors are printed as JSON too, even errors about the command line itself.
     """
+    escape_what_streams_lack()
     # Everything after -- is text of the user, even if it looks like an option.
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options

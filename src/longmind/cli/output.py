@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -46,6 +47,16 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Also list the ta
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
+def escape_what_streams_lack() -> None:
+    """Let the output escape characters that its encoding lacks, instead of failing in the middle of an answer.
+
+    A pipe on Windows often has an encoding of 256 characters.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
 def close_broken_pipe() -> typer.Exit:
     """Return the exit of a command whose output no one reads, after discarding what is still buffered."""
     # Python flushes standard output at exit, and that would fail again.
@@ -63,7 +74,13 @@ def write_text(text: str, *, end: str = "\n") -> None:
 
 def print_json(value: object) -> None:
     """Print a value, or a list of values, as indented JSON."""
-    write_text(json.dumps(_to_plain(value), ensure_ascii=False, indent=2))
+    write_text(to_json(_to_plain(value), indent=2))
+
+
+def to_json(value: object, *, indent: int | None = None) -> str:
+    """Return JSON for standard output, in ASCII if its encoding lacks characters: its own escapes are no JSON."""
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    return json.dumps(value, ensure_ascii=not is_unicode, indent=indent)
 
 
 def _to_plain(value: object) -> object:

@@ -22,7 +22,7 @@ from longmind.audit import verification as verifying
 from longmind.audit.verification import ChainProblem, VerificationReport
 from longmind.change_feed import ChangeFeed
 from longmind.cli.options import Url, require_database
-from longmind.cli.output import AsJson, print_json, stdout, write_text
+from longmind.cli.output import AsJson, print_json, stdout, to_json, write_text
 from longmind.clock import Micros, system_clock, to_micros
 from longmind.errors import InvalidInput
 from longmind.runtime.durable_files import replaced_file
@@ -79,14 +79,14 @@ def export(
     """Export all lines as JSON lines, for `longmind audit verify --file` and other programs."""
     key = load_settings({}).audit_key
     with _open_database(url) as database:
-        lines = (json.dumps(line, ensure_ascii=False) for line in exporting.export(database, key))
+        lines = exporting.export(database, key)
         if output is None:
             for line in lines:
-                write_text(line)
+                write_text(to_json(line))
         else:
             # Written to a temporary file first, so that an interrupted export leaves no half file.
             with replaced_file(output) as file:
-                file.writelines(f"{line}\n".encode() for line in lines)
+                file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n".encode() for line in lines)
             if as_json:
                 print_json({"file": str(output)})
 

@@ -32,6 +32,7 @@ from longmind.cli.output import (
     print_table,
     report_progress,
     stderr,
+    to_json,
     write_text,
 )
 from longmind.cli.row_summary import print_rows
@@ -97,12 +98,12 @@ def export(
                 context.admin.export_user_archive(output, subject)
         else:
             with stderr.status("exporting"):
-                text = json.dumps(context.admin.export_user_data(subject), ensure_ascii=False, indent=1)
+                data = context.admin.export_user_data(subject)
             if output is None:
-                write_text(text)
+                write_text(to_json(data, indent=1))
                 return
             with new_export_file(output) as file:
-                file.write(f"{text}\n".encode())
+                file.write(f"{json.dumps(data, ensure_ascii=False, indent=1)}\n".encode())
     if as_json:
         print_json({"file": str(output), "bytes": output.stat().st_size})
     else:
