@@ -9,9 +9,12 @@ from __future__ import annotations
 import io
 import json
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -35,6 +38,12 @@ from longmind.extraction.reader.message_statement import Reading
 from longmind.extraction.reader.plain_facts import says_enough
 from longmind.extraction.reader.statement_writer import StatementWriter
 from longmind.extraction.rules.extractor import RulesExtractor
+from longmind.front_door.message_shapes import read_messages
+from longmind.front_door.model_tools import run_tool
+from longmind.interchange.formats import FORMATS, check_format, detect_format
+from longmind.interchange.records import Omission
+from longmind.interchange.source_files import SourceFiles
+from longmind.interchange.spool import Spool
 from longmind.keys.service import validate_rate
 from longmind.keys.token import read_token
 from longmind.language.dates import find_dates, resolve_dates
@@ -180,6 +189,37 @@ def _request(text: str) -> None:
         path = dict.fromkeys(parameters.route.in_path, text)
         _unless_refused(parameters.read, path, data, b"")
         _unless_refused(parameters.read, path, b"", data)
+
+
+def _foreign_messages(text: str) -> None:
+    """Read a text, and the JSON that it is, as what `Memory.add` takes and as a call of a tool."""
+    forms: list[object] = [text]
+    with suppress(ValueError, RecursionError):
+        forms.append(json.loads(text))
+    for form in forms:
+        for read in (read_messages, partial(run_tool, ())):
+            with suppress(LongmindError):
+                read(form)
+
+
+def _foreign_files(text: str) -> None:
+    """Read a text as a file of every format that can be imported, also of those that it does not look like."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("export.json", "note.md"):
+            path = Path(folder, name)
+            path.write_text(text, "utf-8", "surrogatepass")
+            source = SourceFiles(path)
+            with suppress(LongmindError):
+                detect_format(source)
+            for each in FORMATS.values():
+                with suppress(LongmindError):
+                    check_format(source, each)
+                with suppress(LongmindError), Spool() as spool:
+                    for record in each.read(source):
+                        if not isinstance(record, Omission):
+                            spool.put(record)
+                    list(spool.read_facts())
+                    list(spool.read_conversations())
 
 
 def _server_answer(text: str) -> None:
@@ -328,6 +368,35 @@ PARSERS: tuple[Parser, ...] = (
         _answer,
         ('{"facts": [{"text": "x", "kind": "FACT", "importance": 9e999, "sources": ["m1"]}]}', *_JSONS),
         ("extraction.model.answer_schema",),
+    ),
+    Parser(
+        "messages of programs",
+        _foreign_messages,
+        (
+            '[{"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": "y"}]}]',
+            '{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "x", "arguments": "{}"}}]}',
+            '{"type": "tool_use", "id": "1", "name": "x", "input": []}',
+            '{"type": "function_call", "call_id": "1", "name": "x", "arguments": "{"}',
+            # Deeper than the parser of JSON follows.
+            json.dumps({"type": "function_call", "call_id": "1", "name": "x", "arguments": "[" * 9_000}),
+            *_JSONS,
+        ),
+        ("front_door.message_shapes", "front_door.model_tools"),
+    ),
+    Parser(
+        "files of other products",
+        _foreign_files,
+        (
+            '{"results": [{"id": "1", "memory": "x", "created_at": "2025-07-01T09:30:00-07:00", "user_id": "a"}]}',
+            '{"messages": [{"uuid": "1", "role": "user", "content": "x", "created_at": 9e99, "name": []}]}',
+            '{"type": "entity", "name": "x", "entityType": "y", "observations": ["z"]}',
+            '[{"mapping": {"a": {"message": {"author": {"role": "user"}, "content": {"parts": ["x"]}}}}}]',
+            '{"type": "user", "sessionId": "1", "message": {"role": "user", "content": [{"type": "text"}]}}',
+            "---\ntitle: x\ncreated: 2025-13-01\ntags: [a, b\n---\n- [fact] text #tag (context)\n- rel [[Note]]",
+            "# Heading\n\n## 2025-07-01\n- [x] done\n* point",
+            *_JSONS,
+        ),
+        ("interchange",),
     ),
     Parser(
         "answers of servers",

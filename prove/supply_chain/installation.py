@@ -12,7 +12,7 @@ from pathlib import Path
 from prove.supply_chain.lock import PROJECT, ROOT
 from prove.supply_chain.outside_audits import Tools, environment
 
-USED = ("postgres", "local", "models", "server", "telemetry")
+USED = ("postgres", "local", "models", "server", "client", "telemetry")
 """The extras for users; each is tried alone."""
 
 # The module that an extra is for must load with it, and the library itself without it.
@@ -22,6 +22,7 @@ LOADS = {
     "local": "onnxruntime",
     "models": "pydantic_ai",
     "server": "longmind.server",
+    "client": "longmind.client.transports",
     "telemetry": "opentelemetry.sdk",
 }
 
@@ -53,7 +54,7 @@ def _steps(extra: str, home: Path) -> list[tuple[list[str], str]]:
         *loads,
         (["longmind", "--version"], re.escape(version)),
         (["python", "-m", "examples.demo"], "the receipt stands in the chained log"),
-        (["python", str(quick_start)], "User prefers meetings on Tuesday mornings"),
+        (["python", str(quick_start)], "User's sister Anna moved to Oslo in May 2025"),
         (["longmind", "doctor", "--url", f"sqlite:///{home}/memory.db"], "."),
     ]
 

@@ -87,6 +87,7 @@ def test_what_a_tool_stores_is_in_the_memory_and_the_other_way_round(memory: lon
     [
         ("memory_forge", "{}", "There is no tool 'memory_forge' here."),
         ("memory_store", "{", "not valid JSON"),
+        pytest.param("memory_store", "[" * 100_000, "not valid JSON", id="too deep"),
         ("memory_store", "[]", "must be a JSON object"),
         ("memory_store", '{"content": "No type."}', "VALIDATION_FAILED"),
     ],

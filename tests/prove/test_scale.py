@@ -38,7 +38,7 @@ def test_everybody_has_as_much_memory_in_either_store(pair: stores.StorePair) ->
     # What is not there is missed, whoever says that he has stored it.
     assert not check_stored(pair, USERS + 1).passed
     assert not check_stored(replace(pair, big=pair.small), USERS).passed
-    assert all(check.passed for check in check_plans(pair))
+    assert [check for check in check_plans(pair) if not check.passed] == []
     # How long it took says nothing of so few; what was missing would be told in front of it.
     assert [check.detail for check in user_removal.check_removals(pair) if "times as long" not in check.detail] == []
 

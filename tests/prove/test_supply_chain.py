@@ -167,4 +167,4 @@ def test_every_extra_for_users_is_tried_by_itself() -> None:
 
 
 def test_the_quick_start_is_the_first_program_of_the_readme() -> None:
-    assert "longmind.open(" in first_example((ROOT / "README.md").read_text("utf-8"))
+    assert "longmind.Memory(" in first_example((ROOT / "README.md").read_text("utf-8"))

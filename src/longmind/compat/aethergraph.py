@@ -200,7 +200,7 @@ def _read_payload(event: Event) -> Any:
     if text[:1] in ("{", "["):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return event.text
 

@@ -255,7 +255,7 @@ def _decode_arguments(text: str) -> object:
     # A model may write arguments that are no JSON; what it wrote is kept as it is.
     try:
         return json.loads(text) if text.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -87,7 +87,7 @@ def _run(tools: Sequence[BoundTool], name: object, arguments: object) -> tuple[s
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments) if arguments.strip() else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return "The arguments are not valid JSON. Call the tool again with a JSON object.", True
     if arguments is None:
         arguments = {}
