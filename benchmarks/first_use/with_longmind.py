@@ -6,5 +6,4 @@ memory = longmind.Memory("ada")
 memory.add("My sister Anna plays the cello.")
 memory.add("I'm allergic to peanuts.")
 memory.add("I take the train to Basel at nine.")
-for hit in memory.search(sys.argv[1]):
-    print(hit.text)
+print(memory.search(sys.argv[1]))

@@ -378,7 +378,9 @@ def test_representations_say_what_it_is(memory: longmind.Memory) -> None:
     moved = memory.add("I live in Graz.")
     assert "replaced ['User lives in Vienna.']" in repr(moved)
     assert repr(moved.replaced[0]) == "Replaced('User lives in Vienna.' by 'User lives in Graz.')"
-    assert repr(memory.search("peanuts")).startswith("Found(")
+    found = memory.search("peanuts")
+    assert repr(found).startswith("Found(")
+    assert str(found).splitlines() == [item.text for item in found]
     assert "score=" in repr(memory.search("peanuts")[0])
     assert str(memory.search("peanuts")[0]) == "User is allergic to peanuts."
     assert "not done yet" in repr(memory.forget(query="peanuts"))

@@ -178,7 +178,8 @@ class Found(Value):
         best = f", best {self.items[0].text!r}" if self.items else ""
         return f"Found({len(self.items)} about {shorten(self.query)!r}{best})"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.items)) or f"Nothing is remembered about {shorten(self.query)!r}."
 
 
 class Forgetting(Value):
