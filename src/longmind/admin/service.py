@@ -55,6 +55,8 @@ class Admin(ScopedService):
         It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
         `records`, the plain rows, for an import. Two exports are equal if nothing changed in between.
+
+        user_id: by default the current user; another one needs the capability `admin`.
         """
         from longmind.admin import user_export
 
@@ -65,6 +67,9 @@ class Admin(ScopedService):
 
         Returns the number of lines of each file in the archive. A path must not exist yet; the new file is readable by
         its owner alone, and a failed export leaves no file.
+
+        target: the path, or a binary file that is open for writing. user_id: by default the current user; another one
+        needs the capability `admin`.
         """
         from longmind.admin import user_export
 
@@ -81,6 +86,8 @@ class Admin(ScopedService):
         The data becomes that of `user_id`, by default the current user. It needs the capability `admin`, since an
         export can hold what a user may not do alone. Raises InvalidInput for an incomplete export, and Conflict if its
         ids belong to other data; importing the same one again changes nothing.
+
+        source: the document, the path of an export, or a binary file that is open for reading and can be rewound.
         """
         if "admin" not in self._scope.capabilities:
             self._refuse(self._make_scope(user_id), "import_user_data")
@@ -118,6 +125,8 @@ class Admin(ScopedService):
 
         The changes of the user are erased as well. The app has one more, `user.erased`, which names the user only by
         the hash that stays with the epoch.
+
+        user_id: by default the current user; another one needs the capability `admin`.
         """
         if confirm is not True:
             raise InvalidInput(

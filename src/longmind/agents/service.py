@@ -51,18 +51,27 @@ class Agents:
         return self._database.write(self._scope, store.put, self._scope, checked.name, text, self._clock())
 
     def get(self, name: Name) -> Agent | None:
-        """Return an agent, or None if the app has none of this name."""
+        """Return an agent, or None if the app has none of this name.
+
+        name: at most 64 letters, digits, `_` and `-`.
+        """
         return self._database.read(self._scope, store.get, self._scope, validate_name(name))
 
     def list(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[Agent]:
-        """List the agents of the app by name; pass `next_cursor` of the page as `cursor` for more."""
+        """List the agents of the app by name; pass `next_cursor` of the page as `cursor` for more.
+
+        limit: at most that many, 1 to 10,000.
+        """
         most = LIMIT.check("limit", limit)
         after = "" if cursor is None else validate_name(cursor)
         found = self._database.read(self._scope, store.list_all, self._scope, after, most + 1)
         return Page(found[:most], found[most - 1].name if len(found) > most else None)
 
     def remove(self, name: Name) -> None:
-        """Remove an agent. Removing one that does not exist is no error; conversations with it stay."""
+        """Remove an agent. Removing one that does not exist is no error; conversations with it stay.
+
+        name: at most 64 letters, digits, `_` and `-`.
+        """
         checked = validate_name(name)
         self._scope.require("admin")
         self._database.write(self._scope, store.remove, self._scope, checked, self._clock())
@@ -81,11 +90,13 @@ class Agents:
     ) -> TurnResult:
         """Let an agent answer the user in one turn, with its memory and its tools.
 
+        name: the agent's name.
         arguments: the values of the `$variables` in its definition, such as `userMessage`; others are ignored.
         conversation_id: the conversation to go on with; by default a new one begins, whose id is in every message.
         model: a model in place of the agent's own.
         idempotency_key: as in `run_turn`; it counts within a conversation, so it needs `conversation_id`.
-        on_text: receives each piece of the answer.
+        trace_id: stored with every message of the turn; at most 255 characters.
+        on_text: receives each piece of the answer. cancel: by this `Cancel` another thread can end the model's call.
 
         Raises NotFound for an unknown agent, and InvalidInput for a missing argument; nothing is written then.
         """

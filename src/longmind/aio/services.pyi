@@ -365,43 +365,77 @@ class AsyncWorkingContexts:
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...
     async def get(self, block_type: BlockType, *, agent_id: Identity | None=None) -> Block | None:
-        """Return a block of the user, or with an agent id of that agent; None if there is none."""
+        """Return a block of the user, or with an agent id of that agent; None if there is none.
+
+        block_type: `core` or `archival`. agent_id: the agent whose block is meant; None means the user's own block."""
     async def list(self, scope: Literal['all', 'user', 'agent']='all', agent_id: Identity | None=None) -> Page[Block]:
-        """List all blocks, the user's first; with an agent id, leave out those of other agents."""
+        """List all blocks, the user's first; with an agent id, leave out those of other agents.
+
+        scope: whose blocks: `all`, `user` or `agent`. agent_id: only this agent's; by default those of every agent. The
+        scope `user` takes none."""
     async def update(self, block_type: BlockType, content: str, expected_updated_at: Instant | None, *, agent_id: Identity | None=None) -> Block:
         """Replace a whole block, or with `expected_updated_at=None` create one that does not exist yet.
 
         The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. If
-        another writer was faster, `BlockConflict` is raised, whose `current` is the block as it is now."""
+        another writer was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
+
+        block_type: `core` or `archival`. content: the new text: at most 4,000 characters in 20 lines that are not blank
+        for a core block, and 8,000 characters for an archival one; a longer text is refused. agent_id: the agent whose
+        block is meant; None means the user's own block."""
     async def delete(self, block_type: BlockType, *, agent_id: Identity | None=None, expected_updated_at: Instant | None=None) -> None:
-        """Delete a block with its revisions; with an instant, only if it has not been written since it was read."""
+        """Delete a block with its revisions; with an instant, only if it has not been written since it was read.
+
+        block_type: `core` or `archival`. agent_id: the agent whose block is meant; None means the user's own block.
+        expected_updated_at: the `updated_at` that was last read; None deletes the block in any state."""
     async def recall(self, query: Query, *, agent_id: Identity | None=None, limit: Hits=10) -> Page[BlockLine]:
         """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
 
-        An empty query lists the lines in their order."""
+        An empty query lists the lines in their order.
+
+        query: at most 10,000 characters. agent_id: the agent whose lines are searched too; by default none's.
+        limit: at most that many lines, 1 to 200."""
     async def revisions(self, block_type: BlockType, *, agent_id: Identity | None=None, limit: Limit=20) -> Page[BlockRevision]:
-        """List earlier contents of a block, newest first."""
+        """List earlier contents of a block, newest first.
+
+        block_type: `core` or `archival`. agent_id: the agent whose block is meant; None means the user's own block.
+        limit: at most that many, 1 to 120."""
     async def restore(self, block_type: BlockType, revision: Ordinal, expected_updated_at: Instant | None, *, agent_id: Identity | None=None) -> Block:
-        """Write the content of a revision again; the present content becomes a revision in turn."""
+        """Write the content of a revision again; the present content becomes a revision in turn.
+
+        block_type: `core` or `archival`. revision: its number, as `revisions` lists it. expected_updated_at: the
+        `updated_at` of the block that was last read; if another writer was faster, `BlockConflict` is raised. agent_id:
+        the agent whose block is meant; None means the user's own block."""
     async def user_memory(self, agent_id: Identity | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> str:
         """Return the section of a system prompt with the core memory of user and active agent; empty if there is none.
 
-        It is read from the database each time, so that every write is in the next prompt."""
+        It is read from the database each time, so that every write is in the next prompt.
+
+        agent_id: the active agent; by default that of the context. policy: the core blocks to include; by default both."""
     async def reminders(self, text: Text, *, agent_id: Identity | None=None, policy: MemoryPolicy | dict[str, Any] | None=None) -> Page[str]:
         """Return archival memory related to a message of the user, as texts for the model only.
 
-        Empty unless the policy's `archival_mode` is `auto`; its limit and minimum score bound the lines."""
+        Empty unless the policy's `archival_mode` is `auto`; its limit and minimum score bound the lines.
+
+        text: the message. agent_id: the active agent; by default that of the context. policy: the rules for archival
+        memory; by default `tool_only`, so that the answer is empty."""
     async def tools(self, agent_id: Identity | None=None) -> Page[BoundTool]:
-        """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
+        """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent.
+
+        agent_id: the active agent; by default that of the context."""
     async def set_sleep_time(self, enabled: bool, *, agent_id: Identity | None=None, idle_seconds: float=600.0) -> SleepTime:
         """Turn updates of blocks from closed or idle conversations on or off; they are on unless the settings say not.
 
         Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
-        and applies to the agent's blocks and the conversations of contexts that have this agent."""
+        and applies to the agent's blocks and the conversations of contexts that have this agent.
+
+        enabled: True for on. agent_id: the agent; None means the user. idle_seconds: the silence after which a
+        conversation counts as idle: above 0, at most 365 days."""
     async def get_sleep_time(self, *, agent_id: Identity | None=None) -> SleepTime:
         """Return the rule by which the blocks of the user, or of an agent, are updated from conversations.
 
-        An agent without a rule of its own has the user's; without any, the settings of the engine decide."""
+        An agent without a rule of its own has the user's; without any, the settings of the engine decide.
+
+        agent_id: the agent; None means the user."""
 
 class AsyncTools:
     def __init__(self, original: Tools, hop: Hop) -> None: ...
@@ -410,25 +444,39 @@ class AsyncTools:
 
         With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither. A session
         may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`. The
-        settings `session_…` change the numbers."""
+        settings `session_…` change the numbers.
+
+        type: `preference`, `fact`, `instruction`, `context` or `correction`. content: the memory in words that are
+        clear on their own, at most 2,000 characters. tags: keywords to find it by, at most 10 of 50 characters each."""
     async def memory_search(self, query: str | None=None, tags: Sequence[str]=(), type: EntryType | None=None, include_superseded: bool=False, limit: int=20) -> FoundEntries:
         """Find entries by words, tags or type, best first; without a query, the most recent ones.
 
         An entry must have all of the tags. `passages` has quotes from conversations if a binding leads from them to the
         space of the group, unless tags or a type are asked for. Weak results may have nothing to do with the query.
-        `notice` and `provenance` accompany behavioral entries, which are suggestions and no commands."""
+        `notice` and `provenance` accompany behavioral entries, which are suggestions and no commands.
+
+        query: at most 500 characters. tags: tags that an entry must all have; by default none. type: `preference`,
+        `fact`, `instruction`, `context` or `correction`; None means every type. include_superseded: find replaced
+        entries too. limit: at most that many, 1 to 100."""
     async def memory_brief(self, include_provenance: bool=False) -> Brief:
-        """Return an overview for the start of a session: behavioral entries, then facts and context, newest first."""
+        """Return an overview for the start of a session: behavioral entries, then facts and context, newest first.
+
+        include_provenance: add the source of each entry."""
     async def memory_delete(self, id: str) -> DeletedEntry:
         """Remove an entry for good from the store and the search index. Entries that it superseded stay hidden.
 
         An entry that came from the user is not removed: only tools from `bound` can ask the user for consent. A session
-        may delete 5 entries; after that the code of the error is `RATE_LIMITED`."""
+        may delete 5 entries; after that the code of the error is `RATE_LIMITED`.
+
+        id: the id of the entry."""
     async def invoke(self, tool_name: ToolName, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool by its name with arguments as JSON, validated strictly, and return its answer as JSON.
 
         Every refusal and failure is a `ToolError`, whose `code` says why and whose `retriable` says whether to repeat
-        the call. A call that takes more than 30 seconds is given up and changes nothing."""
+        the call. A call that takes more than 30 seconds is given up and changes nothing.
+
+        tool_name: `memory_store`, `memory_search`, `memory_brief` or `memory_delete`. arguments: as in the operation of
+        that name."""
     async def session_brief(self) -> str:
         """Return the brief as text for the start of a session's prompt. It never fails: without memory it is empty."""
     async def bound(self, *, confirm: Confirm | None=None) -> list[BoundTool]:
@@ -437,7 +485,12 @@ class AsyncTools:
         `confirm` is asked before an agent replaces or removes an entry that came from the user; without it, such a call
         is refused."""
     async def audit(self, *, correlation: Label | None=None, since: Instant | None=None, until: Instant | None=None, topic: Label | None=None, outcome: Outcome | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[AuditEntry]:
-        """List the audited calls of the tools of this group, oldest first; `since` and `until` are included."""
+        """List the audited calls of the tools of this group, oldest first; `since` and `until` are included.
+
+        correlation: only the lines of the call with this id. since, until: the bounds in time; without a zone it is
+        UTC, and None means no bound. topic: only calls of one tool, such as `tool.invoke.memory_store`. outcome:
+        `routed`, `rejected`, `sanitized` or `error`. limit: at most that many lines, 1 to 10,000. cursor: `next_cursor`
+        of the page before; None begins with the oldest line."""
 
 class AsyncEvents:
     def __init__(self, original: Events, hop: Hop) -> None: ...
@@ -462,55 +515,98 @@ class AsyncEvents:
         """Record an event from its fields. Without a text, one is derived from `base["data"]`.
 
         `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and more, and ts for an event
-        of the past. The context decides who records and where: `base` cannot name anybody else."""
+        of the past. The context decides who records and where: `base` cannot name anybody else.
+
+        text, metrics: as in `record`; they take precedence over those in `base`."""
     async def record(self, kind: str, data: Any, tags: Sequence[str] | None=None, severity: int=2, stage: str | None=None, inputs_ref: Sequence[Any] | None=None, outputs_ref: Sequence[Any] | None=None, metrics: dict[str, float] | None=None, signal: float | None=None, text: Text | None=None) -> Event:
         """Record an event of a kind.
 
         A dict in `data` is stored as it is, a text becomes the event's text, and anything else is stored as the `value`
         of a dict, or as its repr() where JSON cannot express it. `signal`, from 0 to 1, says how much the event
-        matters; without it, it is estimated."""
+        matters; without it, it is estimated.
+
+        kind: at most 255 characters. tags: at most 100. severity: 1 for low, 2 for medium, 3 for high. stage: any step
+        or role of the caller's own. inputs_ref, outputs_ref: lists of JSON, at most 1 MiB each. metrics: numbers by
+        name. text: at most 1,048,576 characters; by default it is derived from the data."""
     async def record_many(self, events: Sequence[dict[str, Any]]) -> list[Event]:
         """Record many events at once, all or none; each is given by its fields, as the base of `record_raw` is."""
     async def record_chat(self, role: ChatRole, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record a chat turn. A role or a text in `data` does not replace the given ones."""
+        """Record a chat turn. A role or a text in `data` does not replace the given ones.
+
+        role: `user`, `assistant`, `system` or `tool`. text: the words, at most about 1 MiB. data: further fields. tags,
+        severity, signal: as in `record`; the tag `chat` is added."""
     async def record_chat_user(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record a chat turn of the user."""
+        """Record a chat turn of the user.
+
+        text, tags, data, severity, signal: as in `record_chat`."""
     async def record_chat_assistant(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=2, signal: float | None=None) -> Event:
-        """Record a chat turn of the assistant."""
+        """Record a chat turn of the assistant.
+
+        text, tags, data, severity, signal: as in `record_chat`."""
     async def record_chat_system(self, text: Text, *, tags: Sequence[str] | None=None, data: dict[str, Any] | None=None, severity: int=1, signal: float | None=None) -> Event:
-        """Record a chat turn of the system."""
+        """Record a chat turn of the system.
+
+        text, tags, data, severity, signal: as in `record_chat`; the severity is low by default."""
     async def record_tool_result(self, *, tool: str, inputs: Sequence[dict[str, Any]] | None=None, outputs: Sequence[dict[str, Any]] | None=None, tags: Sequence[str] | None=None, metrics: dict[str, float] | None=None, message: str | None=None, severity: int=3) -> Event:
-        """Record the input and the output of a tool call; `message` describes it in words."""
+        """Record the input and the output of a tool call; `message` describes it in words.
+
+        tool: the name of the tool. inputs, outputs: lists of JSON, at most 1 MiB each; None means an empty list. tags,
+        metrics, severity: as in `record`; the severity is high by default."""
     async def record_state(self, key: str, value: Any, *, tags: Sequence[str] | None=None, meta: dict[str, Any] | None=None, severity: int=2, signal: float | None=None, kind: str=STATE_SNAPSHOT, stage: str | None=None) -> Event:
         """Record the present value of a state.
 
         Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. Any other value is stored
-        as its repr() under `__repr__`, and `kept_as_text` in the event's data lists the places."""
+        as its repr() under `__repr__`, and `kept_as_text` in the event's data lists the places.
+
+        key: the name of the state, at most 249 characters. meta: further fields to store with the value. tags,
+        severity, signal, stage: as in `record`; the tags `state` and `state:` with the key are added. kind: another
+        kind keeps a separate history."""
     async def recent(self, *, kinds: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, return_event: bool=True) -> list[Any]:
         """Return the last events of the hot log, newest last.
 
         The hot log is the newest part of the timeline; `recent_persisted` also finds older events. A level admits only
-        what was recorded in the same session or run, and nothing if the context has none."""
+        what was recorded in the same session or run, and nothing if the context has none.
+
+        kinds: only events of these kinds; None means all. limit: at most that many, 1 to 10,000. level: `session`,
+        `run`, `user`, `org` or `scope`; None and the last three admit all. return_event: with False, each event is a
+        plain dict."""
     async def recent_persisted(self, *, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, since: Instant | None=None, until: Instant | None=None, offset: int=0, return_event: bool=True) -> list[Any]:
         """Return the last events of the whole timeline, newest last, leaving out the `offset` newest ones.
 
-        An event must have all of the tags. `since` and `until` are included."""
+        An event must have all of the tags. `since` and `until` are included.
+
+        kinds, limit, level, return_event: as in `recent`. tags: at most 100. since, until: without a zone they are UTC;
+        None means no bound. offset: from 0."""
     async def recent_chat(self, *, limit: Limit=50, roles: Sequence[str] | None=None, tags: Sequence[str] | None=None, level: Level | None=None, use_persistence: bool=False, return_event: bool=False) -> list[Any]:
         """Return the last chat turns, newest last: recorded turns and messages of conversations on the timeline.
 
         Of several answers to one message the last one counts, and hidden messages are left out. A turn must have at
-        least one of the tags. Each is a dict of ts, role, text and tags, or with `return_event` an event."""
+        least one of the tags. Each is a dict of ts, role, text and tags, or with `return_event` an event.
+
+        limit: at most that many, 1 to 10,000. roles: some of `user`, `assistant`, `system` and `tool`; None means all.
+        level: as in `recent`. use_persistence: read the whole timeline instead of the hot log."""
     async def recent_tool_results(self, *, tool: str, limit: Limit=10, return_event: bool=True) -> list[Any]:
-        """Return the last results of one tool in the hot log, newest last."""
+        """Return the last results of one tool in the hot log, newest last.
+
+        tool: the name of the tool. limit: at most that many, 1 to 10,000. return_event: with False, each event is a
+        plain dict."""
     async def latest_state(self, key: str, *, tags: Sequence[str] | None=None, level: Level | None=None, user_persistence: bool=False, use_persistence: bool=False, kind: str=STATE_SNAPSHOT) -> Any:
         """Return the newest value under a key; None if there is none.
 
         It is read from the hot log, or with `use_persistence`, also spelled `user_persistence`, from the whole
-        timeline. A snapshot must have all of the tags."""
+        timeline. A snapshot must have all of the tags.
+
+        key: the name of the state, at most 249 characters. level: as in `recent`. kind: the kind that the state was
+        recorded with."""
     async def state_history(self, key: str, *, tags: Sequence[str] | None=None, limit: Limit=50, level: Level | None=None, kind: str=STATE_SNAPSHOT, use_persistence: bool=False) -> list[Event]:
-        """Return the last snapshots under a key, newest last, with everything recorded along with the value."""
+        """Return the last snapshots under a key, newest last, with everything recorded along with the value.
+
+        key, level, kind: as in `latest_state`. tags: tags that a snapshot must all have. limit: at most that many, 1 to
+        10,000. use_persistence: read the whole timeline instead of the hot log."""
     async def get_event(self, event_id: str) -> Event | None:
-        """Return one event of the user, on whichever timeline it is; None if there is none."""
+        """Return one event of the user, on whichever timeline it is; None if there is none.
+
+        event_id: the id of the event."""
     async def usage(self, *, since: Instant | None=None) -> list[EventUsage]:
         """Count the user's events by kind on all timelines: those since an instant, or all."""
     async def search(self, query: str | None=None, kinds: Sequence[str] | None=None, tags: Sequence[str] | None=None, limit: Limit=100, use_embedding: bool=True, level: Level | None=None, time_window: str | None=None, mode: SearchMode | None=None, min_score: Score | None=None) -> list[Event]:
@@ -521,37 +617,69 @@ class AsyncEvents:
         decide. An event must have all of the tags, and lie in the time window, such as `90s`, `15m`, `12h` or `7d`. If
         no event is related to the query, the list is empty. Messages that a forgotten fact has cited are in listings,
         but not found here. min_score: the least probability, from 0 to 1, that an event is about the query, whatever
-        the mode."""
+        the mode.
+
+        query: the first 10,000 characters count. kinds: only events of these kinds; None means all. limit: at most that
+        many, 1 to 10,000. level: as in `recent`. time_window: the time until now; None means all time."""
     async def search_state(self, query: str, *, key: str | None=None, tags: Sequence[str] | None=None, top_k: int=10, time_window: str | None=None, created_at_min: str | datetime | float | None=None, created_at_max: str | datetime | float | None=None, min_score: Score | None=None) -> list[EventSearchResult]:
         """Find snapshots of states about a query, best first, of one key or of all.
 
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
         datetime or seconds since 1970, and take precedence over the bounds of the time window. As in recall, a score is
-        the probability that a snapshot is about the query, and min_score the least one."""
+        the probability that a snapshot is about the query, and min_score the least one.
+
+        query: the first 10,000 characters count. top_k: at most that many, 1 to 10,000. time_window: as in `search`;
+        None means all time."""
     async def distill_long_term(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', include_kinds: Sequence[str] | None=None, include_tags: Sequence[str] | None=None, max_events: int=200, min_signal: float | None=None, use_llm: bool=False, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
         """Summarise the newest events, record the summary as an event, and return it; `{}` if there are no events.
 
         Without `use_llm` it is a digest that needs no model. An event must have all of the tags, and at least the
         signal. Summaries and records of loaded ones are left out, unless `include_kinds` names their kind and it is
-        not `summary_kind`."""
+        not `summary_kind`.
+
+        scope_id: the timeline to read and to file on, a bucket or a name of the caller's own; None means this one.
+        summary_tag, summary_kind: the tag and the kind of the new summary. include_kinds, include_tags: the kinds and
+        the tags of the events; None means all. max_events: at most that many, 1 to 10,000. min_signal: from 0 to 1;
+        None means the setting `distill_min_signal`. level: as in `recent`. model: the model for `use_llm`; by default
+        that of the engine's summariser."""
     async def distill_meta_summary(self, scope_id: str | None=None, *, source_kind: str='long_term_summary', source_tag: str='session', summary_kind: str='meta_summary', summary_tag: str='meta', max_summaries: int=20, min_signal: float | None=None, use_llm: bool=True, level: Level | None=None, model: Label | LanguageModel | None=None) -> dict[str, Any]:
         """Summarise the newest summaries of a kind and a tag, record and return the result; `{}` if there are none.
 
-        With `use_llm=False` it is a digest that needs no model."""
+        With `use_llm=False` it is a digest that needs no model.
+
+        scope_id: as in `distill_long_term`. source_kind, source_tag: those of the summaries to read. summary_kind,
+        summary_tag: those of the new one; at least one of the two must differ. max_summaries: at most that many, 1 to
+        200. min_signal, level, model: as in `distill_long_term`."""
     async def load_recent_summaries(self, scope_id: str | None=None, *, summary_tag: str='session', limit: Limit=3) -> list[dict[str, Any]]:
-        """Return the newest summaries of a tag, of every kind, newest last."""
+        """Return the newest summaries of a tag, of every kind, newest last.
+
+        scope_id: where they were filed, a bucket or a name of the caller's own; None means this timeline. summary_tag:
+        the tag. limit: at most that many, 1 to 200."""
     async def load_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
-        """Return the newest summary of a kind and a tag; None if there is none."""
+        """Return the newest summary of a kind and a tag; None if there is none.
+
+        scope_id, summary_tag: as in `load_recent_summaries`. summary_kind: the kind. level: as in `recent`."""
     async def soft_hydrate_last_summary(self, scope_id: str | None=None, *, summary_tag: str='session', summary_kind: str='long_term_summary', level: Level | None='scope') -> dict[str, Any] | None:
-        """Load the newest summary and record on this timeline that it was loaded; None, and no record, without one."""
+        """Load the newest summary and record on this timeline that it was loaded; None, and no record, without one.
+
+        scope_id, summary_tag, summary_kind, level: as in `load_last_summary`."""
     async def chat_history_for_llm(self, *, limit: HistoryLimit=20, include_system_summary: bool=True, summary_tag: str='session', summary_scope_id: str | None=None, max_summaries: int=3) -> dict[str, Any]:
         """Return the last messages in the form that chat models take, after a system message with the newest summaries.
 
-        `summary` is the text of that system message, or empty where there is none."""
+        `summary` is the text of that system message, or empty where there is none.
+
+        limit: at most that many messages, 0 to 10,000. include_system_summary: with False, there is no system message.
+        summary_tag, summary_scope_id: the tag of the summaries, and where they were filed; None means this timeline.
+        max_summaries: at most that many, 0 to 200."""
     async def build_prompt_segments(self, *, recent_chat_limit: int=12, include_long_term: bool=True, summary_tag: str='session', max_summaries: int=3, include_recent_tools: bool=False, tool: str | None=None, tool_limit: int=10) -> dict[str, Any]:
         """Return material for a prompt: the newest summaries, the last messages, and the last results of tools.
 
-        Texts are sanitised: each is on one line and cannot be taken for a part of the prompt around it."""
+        Texts are sanitised: each is on one line and cannot be taken for a part of the prompt around it.
+
+        recent_chat_limit, tool_limit: at most that many messages and results of tools, each 0 to 10,000.
+        include_long_term, include_recent_tools: with False, summaries or results are left out. summary_tag: the tag of
+        the summaries. max_summaries: at most that many, 0 to 200. tool: only the results of this tool; None means all
+        tools."""
     def uri_of(self, event: Event) -> str:
         """Return the address of an event of this user: `file://…`, ending in `#` and its id, if events are mirrored.
 
@@ -563,18 +691,32 @@ class AsyncEvents:
 class AsyncJobs:
     def __init__(self, original: Jobs, hop: Hop) -> None: ...
     async def enqueue(self, kind: JobKind, payload: dict[str, Any] | None=None, *, run_at: Instant | None=None, unique_key: Label | None=None, max_attempts: Attempts | None=None) -> Job:
-        """Queue a job and return it, or return the earlier job of this kind that has the same unique key."""
+        """Queue a job and return it, or return the earlier job of this kind that has the same unique key.
+
+        kind: at most 100 lower-case letters, digits, `_`, `-` and `.`. payload: JSON for the handler, at most 1 MiB;
+        None means `{}`. run_at: the earliest time of the first attempt; None means now. unique_key: at most 255
+        characters; None always queues a new job. max_attempts: from 1 to 100; None means the setting `job_attempts`."""
     async def get_job(self, job_id: JobId) -> Job | None:
-        """Return a job, or None if this user has none with this id."""
+        """Return a job, or None if this user has none with this id.
+
+        job_id: the id of the job."""
     async def list_jobs(self, *, status: JobStatus | None=None, kind: JobKind | None=None, limit: Limit=100, cursor: str | None=None) -> Page[Job]:
-        """List the user's jobs, newest first."""
+        """List the user's jobs, newest first.
+
+        status: `queued`, `running`, `succeeded`, `failed` or `dead`; None means all. kind: only jobs of this kind; None
+        means all. limit: at most that many, 1 to 10,000. cursor: `next_cursor` of the page before; None begins with the
+        newest job."""
     async def retry_job(self, job_id: JobId) -> Job:
-        """Queue a failed or dead job again, with all its attempts."""
+        """Queue a failed or dead job again, with all its attempts.
+
+        job_id: the id of the job. Raises NotFound if there is none, and Conflict if it is neither failed nor dead."""
     async def run_job(self, job_id: JobId) -> Job:
         """Make one attempt at a job in this thread, due or not, and return the job as it is after that.
 
         If another worker has the job, this waits for the end of that attempt. A job that has succeeded or is dead is
-        returned as it is. Raises Conflict if this engine has no handler for jobs of its kind."""
+        returned as it is. Raises Conflict if this engine has no handler for jobs of its kind.
+
+        job_id: the id of the job."""
 
 class AsyncAccessKeys:
     def __init__(self, original: AccessKeys, hop: Hop) -> None: ...
@@ -602,19 +744,27 @@ class AsyncAgents:
 
         definition: its JSON, at most 64 KiB. A text that is a `$` and a name stands for the argument of that name."""
     async def get(self, name: Name) -> Agent | None:
-        """Return an agent, or None if the app has none of this name."""
+        """Return an agent, or None if the app has none of this name.
+
+        name: at most 64 letters, digits, `_` and `-`."""
     async def list(self, *, limit: Limit=100, cursor: str | None=None) -> Page[Agent]:
-        """List the agents of the app by name; pass `next_cursor` of the page as `cursor` for more."""
+        """List the agents of the app by name; pass `next_cursor` of the page as `cursor` for more.
+
+        limit: at most that many, 1 to 10,000."""
     async def remove(self, name: Name) -> None:
-        """Remove an agent. Removing one that does not exist is no error; conversations with it stay."""
+        """Remove an agent. Removing one that does not exist is no error; conversations with it stay.
+
+        name: at most 64 letters, digits, `_` and `-`."""
     async def invoke(self, name: Name, *, arguments: dict[str, Any] | None=None, conversation_id: ConversationId | None=None, model: Label | LanguageModel | None=None, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None) -> TurnResult:
         """Let an agent answer the user in one turn, with its memory and its tools.
 
+        name: the agent's name.
         arguments: the values of the `$variables` in its definition, such as `userMessage`; others are ignored.
         conversation_id: the conversation to go on with; by default a new one begins, whose id is in every message.
         model: a model in place of the agent's own.
         idempotency_key: as in `run_turn`; it counts within a conversation, so it needs `conversation_id`.
-        on_text: receives each piece of the answer.
+        trace_id: stored with every message of the turn; at most 255 characters.
+        on_text: receives each piece of the answer. cancel: by this `Cancel` another thread can end the model's call.
 
         Raises NotFound for an unknown agent, and InvalidInput for a missing argument; nothing is written then."""
 
@@ -625,18 +775,25 @@ class AsyncAdmin:
 
         It has `conversations` with their messages of all visibilities, `spaces`, `atoms`, `entities`, `bindings`,
         `grants`, `blocks` with their revisions, `events`, `summaries`, `jobs`, `quotas`, `sleep_time` and `audit`; and
-        `records`, the plain rows, for an import. Two exports are equal if nothing changed in between."""
+        `records`, the plain rows, for an import. Two exports are equal if nothing changed in between.
+
+        user_id: by default the current user; another one needs the capability `admin`."""
     async def export_user_archive(self, target: str | Path | IO[bytes], user_id: str | None=None) -> dict[str, int]:
         """Write everything stored about a user to a ZIP archive, row by row: for users of any size.
 
         Returns the number of lines of each file in the archive. A path must not exist yet; the new file is readable by
-        its owner alone, and a failed export leaves no file."""
+        its owner alone, and a failed export leaves no file.
+
+        target: the path, or a binary file that is open for writing. user_id: by default the current user; another one
+        needs the capability `admin`."""
     async def import_user_data(self, source: ImportSource, user_id: str | None=None) -> dict[str, Any]:
         """Import an export, a document or an archive, all of it or nothing; ids stay as they are.
 
         The data becomes that of `user_id`, by default the current user. It needs the capability `admin`, since an
         export can hold what a user may not do alone. Raises InvalidInput for an incomplete export, and Conflict if its
-        ids belong to other data; importing the same one again changes nothing."""
+        ids belong to other data; importing the same one again changes nothing.
+
+        source: the document, the path of an export, or a binary file that is open for reading and can be rewound."""
     async def delete_user_data(self, user_id: str | None=None, *, confirm: bool=False) -> dict[str, Any]:
         """Erase a user for good: every row, and everything derived from the rows. `confirm` must be True.
 
@@ -644,7 +801,9 @@ class AsyncAdmin:
         again finds nothing more. Work of the user that is under way can no longer write.
 
         The changes of the user are erased as well. The app has one more, `user.erased`, which names the user only by
-        the hash that stays with the epoch."""
+        the hash that stays with the epoch.
+
+        user_id: by default the current user; another one needs the capability `admin`."""
     async def verify_receipt(self, receipt: Mapping[str, Any]) -> bool:
         """Return whether the log of this app holds the receipt of an erasure unchanged, chained to the rest."""
 

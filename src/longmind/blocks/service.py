@@ -64,11 +64,18 @@ class Blocks(ScopedService):
         self._usual_idle = usual_idle
 
     def get(self, block_type: BlockType, *, agent_id: Identity | None = None) -> Block | None:
-        """Return a block of the user, or with an agent id of that agent; None if there is none."""
+        """Return a block of the user, or with an agent id of that agent; None if there is none.
+
+        block_type: `core` or `archival`. agent_id: the agent whose block is meant; None means the user's own block.
+        """
         return self._database.read(self._owner, store.get, validate_place(block_type, agent_id))
 
     def list(self, scope: Literal["all", "user", "agent"] = "all", agent_id: Identity | None = None) -> Page[Block]:
-        """List all blocks, the user's first; with an agent id, leave out those of other agents."""
+        """List all blocks, the user's first; with an agent id, leave out those of other agents.
+
+        scope: whose blocks: `all`, `user` or `agent`. agent_id: only this agent's; by default those of every agent. The
+        scope `user` takes none.
+        """
         if scope not in ("all", "user", "agent"):
             raise InvalidInput(f"scope is {quote_value(scope)}.", hint="Use 'all', 'user' or 'agent'.")
         agent = validate_agent(agent_id)
@@ -92,13 +99,21 @@ class Blocks(ScopedService):
 
         The instant is the `updated_at` that was last read, in any ISO form or zone; without a zone it is UTC. If
         another writer was faster, `BlockConflict` is raised, whose `current` is the block as it is now.
+
+        block_type: `core` or `archival`. content: the new text: at most 4,000 characters in 20 lines that are not blank
+        for a core block, and 8,000 characters for an archival one; a longer text is refused. agent_id: the agent whose
+        block is meant; None means the user's own block.
         """
         return self._write(validate_place(block_type, agent_id), content, expected_updated_at, "app")
 
     def delete(
         self, block_type: BlockType, *, agent_id: Identity | None = None, expected_updated_at: Instant | None = None
     ) -> None:
-        """Delete a block with its revisions; with an instant, only if it has not been written since it was read."""
+        """Delete a block with its revisions; with an instant, only if it has not been written since it was read.
+
+        block_type: `core` or `archival`. agent_id: the agent whose block is meant; None means the user's own block.
+        expected_updated_at: the `updated_at` that was last read; None deletes the block in any state.
+        """
         self._database.write(
             self._owner,
             store.delete,
@@ -112,6 +127,9 @@ class Blocks(ScopedService):
         """Find lines of the user's archival block and, with an agent id, of that agent's; best first.
 
         An empty query lists the lines in their order.
+
+        query: at most 10,000 characters. agent_id: the agent whose lines are searched too; by default none's.
+        limit: at most that many lines, 1 to 200.
         """
         text = validate_text("query", query, limit=_QUERY_LIMIT)
         limit = HITS.check("limit", limit)
@@ -120,7 +138,11 @@ class Blocks(ScopedService):
     def revisions(
         self, block_type: BlockType, *, agent_id: Identity | None = None, limit: Limit = 20
     ) -> Page[BlockRevision]:
-        """List earlier contents of a block, newest first."""
+        """List earlier contents of a block, newest first.
+
+        block_type: `core` or `archival`. agent_id: the agent whose block is meant; None means the user's own block.
+        limit: at most that many, 1 to 120.
+        """
         limit = validate_count("limit", limit, most=store.REVISIONS_KEPT + store.MARKED_REVISIONS_KEPT)
         return Page(self._database.read(self._owner, store.list_revisions, validate_place(block_type, agent_id), limit))
 
@@ -132,7 +154,12 @@ class Blocks(ScopedService):
         *,
         agent_id: Identity | None = None,
     ) -> Block:
-        """Write the content of a revision again; the present content becomes a revision in turn."""
+        """Write the content of a revision again; the present content becomes a revision in turn.
+
+        block_type: `core` or `archival`. revision: its number, as `revisions` lists it. expected_updated_at: the
+        `updated_at` of the block that was last read; if another writer was faster, `BlockConflict` is raised. agent_id:
+        the agent whose block is meant; None means the user's own block.
+        """
         return self._database.write(
             self._owner,
             store.restore,
@@ -147,6 +174,8 @@ class Blocks(ScopedService):
         """Return the section of a system prompt with the core memory of user and active agent; empty if there is none.
 
         It is read from the database each time, so that every write is in the next prompt.
+
+        agent_id: the active agent; by default that of the context. policy: the core blocks to include; by default both.
         """
         return self._reader.read_section(self._reader.choose_agent(agent_id), validate_policy(policy))
 
@@ -156,12 +185,18 @@ class Blocks(ScopedService):
         """Return archival memory related to a message of the user, as texts for the model only.
 
         Empty unless the policy's `archival_mode` is `auto`; its limit and minimum score bound the lines.
+
+        text: the message. agent_id: the active agent; by default that of the context. policy: the rules for archival
+        memory; by default `tool_only`, so that the answer is empty.
         """
         chosen, message = validate_policy(policy), validate_text("text", text)
         return Page(self._reader.list_reminders(message, self._reader.choose_agent(agent_id), chosen))
 
     def tools(self, agent_id: Identity | None = None) -> Page[BoundTool]:
-        """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent."""
+        """Return the tools `update_memory` and `recall_memory` for a model, bound to this user and the active agent.
+
+        agent_id: the active agent; by default that of the context.
+        """
         return Page(build_tools(self, self._reader.choose_agent(agent_id)))
 
     def set_sleep_time(
@@ -171,6 +206,9 @@ class Blocks(ScopedService):
 
         Without an agent it applies to the user's blocks and all conversations. An agent's own setting takes precedence,
         and applies to the agent's blocks and the conversations of contexts that have this agent.
+
+        enabled: True for on. agent_id: the agent; None means the user. idle_seconds: the silence after which a
+        conversation counts as idle: above 0, at most 365 days.
         """
         if not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {quote_value(enabled)}.")
@@ -182,6 +220,8 @@ class Blocks(ScopedService):
         """Return the rule by which the blocks of the user, or of an agent, are updated from conversations.
 
         An agent without a rule of its own has the user's; without any, the settings of the engine decide.
+
+        agent_id: the agent; None means the user.
         """
         rule = self._database.read(self._scope, sleep_time_rules.find, validate_agent(agent_id))
         rule = rule or sleep_time_rules.make_usual(self._usual_idle)

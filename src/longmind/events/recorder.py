@@ -123,6 +123,8 @@ class EventRecorder:
 
         `base` may hold kind, stage, data, tags, severity, signal, topic, inputs, outputs and more, and ts for an event
         of the past. The context decides who records and where: `base` cannot name anybody else.
+
+        text, metrics: as in `record`; they take precedence over those in `base`.
         """
         return self._log.record(base, text, metrics)
 
@@ -144,6 +146,10 @@ class EventRecorder:
         A dict in `data` is stored as it is, a text becomes the event's text, and anything else is stored as the `value`
         of a dict, or as its repr() where JSON cannot express it. `signal`, from 0 to 1, says how much the event
         matters; without it, it is estimated.
+
+        kind: at most 255 characters. tags: at most 100. severity: 1 for low, 2 for medium, 3 for high. stage: any step
+        or role of the caller's own. inputs_ref, outputs_ref: lists of JSON, at most 1 MiB each. metrics: numbers by
+        name. text: at most 1,048,576 characters; by default it is derived from the data.
         """
         base = {
             "kind": kind,
@@ -175,7 +181,11 @@ class EventRecorder:
         severity: int = 2,
         signal: float | None = None,
     ) -> Event:
-        """Record a chat turn. A role or a text in `data` does not replace the given ones."""
+        """Record a chat turn. A role or a text in `data` does not replace the given ones.
+
+        role: `user`, `assistant`, `system` or `tool`. text: the words, at most about 1 MiB. data: further fields. tags,
+        severity, signal: as in `record`; the tag `chat` is added.
+        """
         turn = {"role": _validate_role(role), "text": validate_text("text", text, limit=EVENT_TEXT_LIMIT)}
         # The text is stored in the data too, which may have fewer bytes than a text may have characters.
         validate_size("text", text, EVENT_DATA_LIMIT - _RESERVED_BYTES)
@@ -198,7 +208,10 @@ class EventRecorder:
         severity: int = 2,
         signal: float | None = None,
     ) -> Event:
-        """Record a chat turn of the user."""
+        """Record a chat turn of the user.
+
+        text, tags, data, severity, signal: as in `record_chat`.
+        """
         return self.record_chat("user", text, tags=tags, data=data, severity=severity, signal=signal)
 
     def record_chat_assistant(
@@ -210,7 +223,10 @@ class EventRecorder:
         severity: int = 2,
         signal: float | None = None,
     ) -> Event:
-        """Record a chat turn of the assistant."""
+        """Record a chat turn of the assistant.
+
+        text, tags, data, severity, signal: as in `record_chat`.
+        """
         return self.record_chat("assistant", text, tags=tags, data=data, severity=severity, signal=signal)
 
     def record_chat_system(
@@ -222,7 +238,10 @@ class EventRecorder:
         severity: int = 1,
         signal: float | None = None,
     ) -> Event:
-        """Record a chat turn of the system."""
+        """Record a chat turn of the system.
+
+        text, tags, data, severity, signal: as in `record_chat`; the severity is low by default.
+        """
         return self.record_chat("system", text, tags=tags, data=data, severity=severity, signal=signal)
 
     def record_tool_result(
@@ -236,7 +255,11 @@ class EventRecorder:
         message: str | None = None,
         severity: int = 3,
     ) -> Event:
-        """Record the input and the output of a tool call; `message` describes it in words."""
+        """Record the input and the output of a tool call; `message` describes it in words.
+
+        tool: the name of the tool. inputs, outputs: lists of JSON, at most 1 MiB each; None means an empty list. tags,
+        metrics, severity: as in `record`; the severity is high by default.
+        """
         base = {
             "kind": TOOL_RESULT,
             "topic": validate_tool(tool),
@@ -263,6 +286,10 @@ class EventRecorder:
 
         Dataclasses, pydantic models, sets, tuples, enums and times become plain JSON. Any other value is stored
         as its repr() under `__repr__`, and `kept_as_text` in the event's data lists the places.
+
+        key: the name of the state, at most 249 characters. meta: further fields to store with the value. tags,
+        severity, signal, stage: as in `record`; the tags `state` and `state:` with the key are added. kind: another
+        kind keeps a separate history.
         """
         key = validate_state_key(key)
         plain, plain_meta = PlainJson("value", value), PlainJson("meta", {} if meta is None else meta)

@@ -67,6 +67,10 @@ class Events(EventRecorder):
 
         The hot log is the newest part of the timeline; `recent_persisted` also finds older events. A level admits only
         what was recorded in the same session or run, and nothing if the context has none.
+
+        kinds: only events of these kinds; None means all. limit: at most that many, 1 to 10,000. level: `session`,
+        `run`, `user`, `org` or `scope`; None and the last three admit all. return_event: with False, each event is a
+        plain dict.
         """
         found = self._read_newest(kinds, limit, 0, self._log.build_window(level, hot=True))
         return _to_rows(found, return_event)
@@ -86,6 +90,9 @@ class Events(EventRecorder):
         """Return the last events of the whole timeline, newest last, leaving out the `offset` newest ones.
 
         An event must have all of the tags. `since` and `until` are included.
+
+        kinds, limit, level, return_event: as in `recent`. tags: at most 100. since, until: without a zone they are UTC;
+        None means no bound. offset: from 0.
         """
         if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= _MAX_OFFSET:
             raise InvalidInput(f"offset is {quote_value(offset)}.", hint="Pass a whole number, 0 or more.")
@@ -111,6 +118,9 @@ class Events(EventRecorder):
 
         Of several answers to one message the last one counts, and hidden messages are left out. A turn must have at
         least one of the tags. Each is a dict of ts, role, text and tags, or with `return_event` an event.
+
+        limit: at most that many, 1 to 10,000. roles: some of `user`, `assistant`, `system` and `tool`; None means all.
+        level: as in `recent`. use_persistence: read the whole timeline instead of the hot log.
         """
         limit = LIMIT.check("limit", limit)
         names = validate_names(roles, "roles")
@@ -125,7 +135,11 @@ class Events(EventRecorder):
         return [{"ts": turn.ts, "role": turn.stage, "text": turn.text, "tags": turn.tags} for turn in turns]
 
     def recent_tool_results(self, *, tool: str, limit: Limit = 10, return_event: bool = True) -> list[Any]:
-        """Return the last results of one tool in the hot log, newest last."""
+        """Return the last results of one tool in the hot log, newest last.
+
+        tool: the name of the tool. limit: at most that many, 1 to 10,000. return_event: with False, each event is a
+        plain dict.
+        """
         limit = LIMIT.check("limit", limit)
         topic = validate_tool(tool)
         window = self._log.build_window(None, hot=True)
@@ -147,6 +161,9 @@ class Events(EventRecorder):
 
         It is read from the hot log, or with `use_persistence`, also spelled `user_persistence`, from the whole
         timeline. A snapshot must have all of the tags.
+
+        key: the name of the state, at most 249 characters. level: as in `recent`. kind: the kind that the state was
+        recorded with.
         """
         hot = not (use_persistence or user_persistence)
         found = self._read_states(key, tags, 1, level, kind, hot=hot)
@@ -162,11 +179,18 @@ class Events(EventRecorder):
         kind: str = STATE_SNAPSHOT,
         use_persistence: bool = False,
     ) -> list[Event]:
-        """Return the last snapshots under a key, newest last, with everything recorded along with the value."""
+        """Return the last snapshots under a key, newest last, with everything recorded along with the value.
+
+        key, level, kind: as in `latest_state`. tags: tags that a snapshot must all have. limit: at most that many, 1 to
+        10,000. use_persistence: read the whole timeline instead of the hot log.
+        """
         return self._read_states(key, tags, limit, level, kind, hot=not use_persistence)
 
     def get_event(self, event_id: str) -> Event | None:
-        """Return one event of the user, on whichever timeline it is; None if there is none."""
+        """Return one event of the user, on whichever timeline it is; None if there is none.
+
+        event_id: the id of the event.
+        """
         return self._log.read(store.get, validate_id("event_id", event_id))
 
     def usage(self, *, since: Instant | None = None) -> list[EventUsage]:
@@ -205,6 +229,9 @@ class Events(EventRecorder):
         no event is related to the query, the list is empty. Messages that a forgotten fact has cited are in listings,
         but not found here. min_score: the least probability, from 0 to 1, that an event is about the query, whatever
         the mode.
+
+        query: the first 10,000 characters count. kinds: only events of these kinds; None means all. limit: at most that
+        many, 1 to 10,000. level: as in `recent`. time_window: the time until now; None means all time.
         """
         return self._search.search(query, kinds, tags, limit, use_embedding, level, time_window, mode, min_score)
 
@@ -225,6 +252,9 @@ class Events(EventRecorder):
         A snapshot must have all of the tags. `created_at_min` and `created_at_max` are included, as ISO 8601, a
         datetime or seconds since 1970, and take precedence over the bounds of the time window. As in recall, a score is
         the probability that a snapshot is about the query, and min_score the least one.
+
+        query: the first 10,000 characters count. top_k: at most that many, 1 to 10,000. time_window: as in `search`;
+        None means all time.
         """
         return self._search.search_states(
             query, key, tags, top_k, time_window, created_at_min, created_at_max, min_score
@@ -249,6 +279,12 @@ class Events(EventRecorder):
         Without `use_llm` it is a digest that needs no model. An event must have all of the tags, and at least the
         signal. Summaries and records of loaded ones are left out, unless `include_kinds` names their kind and it is
         not `summary_kind`.
+
+        scope_id: the timeline to read and to file on, a bucket or a name of the caller's own; None means this one.
+        summary_tag, summary_kind: the tag and the kind of the new summary. include_kinds, include_tags: the kinds and
+        the tags of the events; None means all. max_events: at most that many, 1 to 10,000. min_signal: from 0 to 1;
+        None means the setting `distill_min_signal`. level: as in `recent`. model: the model for `use_llm`; by default
+        that of the engine's summariser.
         """
         return self._summaries.distill_events(
             scope_id,
@@ -280,6 +316,10 @@ class Events(EventRecorder):
         """Summarise the newest summaries of a kind and a tag, record and return the result; `{}` if there are none.
 
         With `use_llm=False` it is a digest that needs no model.
+
+        scope_id: as in `distill_long_term`. source_kind, source_tag: those of the summaries to read. summary_kind,
+        summary_tag: those of the new one; at least one of the two must differ. max_summaries: at most that many, 1 to
+        200. min_signal, level, model: as in `distill_long_term`.
         """
         return self._summaries.distill_summaries(
             scope_id,
@@ -297,7 +337,11 @@ class Events(EventRecorder):
     def load_recent_summaries(
         self, scope_id: str | None = None, *, summary_tag: str = "session", limit: Limit = 3
     ) -> list[dict[str, Any]]:
-        """Return the newest summaries of a tag, of every kind, newest last."""
+        """Return the newest summaries of a tag, of every kind, newest last.
+
+        scope_id: where they were filed, a bucket or a name of the caller's own; None means this timeline. summary_tag:
+        the tag. limit: at most that many, 1 to 200.
+        """
         return self._summaries.load_recent(scope_id, summary_tag, limit)
 
     def load_last_summary(
@@ -308,7 +352,10 @@ class Events(EventRecorder):
         summary_kind: str = "long_term_summary",
         level: Level | None = "scope",
     ) -> dict[str, Any] | None:
-        """Return the newest summary of a kind and a tag; None if there is none."""
+        """Return the newest summary of a kind and a tag; None if there is none.
+
+        scope_id, summary_tag: as in `load_recent_summaries`. summary_kind: the kind. level: as in `recent`.
+        """
         return self._summaries.load_last(scope_id, summary_tag, summary_kind, level)
 
     def soft_hydrate_last_summary(
@@ -319,7 +366,10 @@ class Events(EventRecorder):
         summary_kind: str = "long_term_summary",
         level: Level | None = "scope",
     ) -> dict[str, Any] | None:
-        """Load the newest summary and record on this timeline that it was loaded; None, and no record, without one."""
+        """Load the newest summary and record on this timeline that it was loaded; None, and no record, without one.
+
+        scope_id, summary_tag, summary_kind, level: as in `load_last_summary`.
+        """
         return self._summaries.hydrate_last(scope_id, summary_tag, summary_kind, level)
 
     def chat_history_for_llm(
@@ -334,6 +384,10 @@ class Events(EventRecorder):
         """Return the last messages in the form that chat models take, after a system message with the newest summaries.
 
         `summary` is the text of that system message, or empty where there is none.
+
+        limit: at most that many messages, 0 to 10,000. include_system_summary: with False, there is no system message.
+        summary_tag, summary_scope_id: the tag of the summaries, and where they were filed; None means this timeline.
+        max_summaries: at most that many, 0 to 200.
         """
         summaries = max_summaries if include_system_summary else 0
         return self._prompts.build_history(limit, summary_scope_id, summary_tag, summaries)
@@ -352,6 +406,11 @@ class Events(EventRecorder):
         """Return material for a prompt: the newest summaries, the last messages, and the last results of tools.
 
         Texts are sanitised: each is on one line and cannot be taken for a part of the prompt around it.
+
+        recent_chat_limit, tool_limit: at most that many messages and results of tools, each 0 to 10,000.
+        include_long_term, include_recent_tools: with False, summaries or results are left out. summary_tag: the tag of
+        the summaries. max_summaries: at most that many, 0 to 200. tool: only the results of this tool; None means all
+        tools.
         """
         summaries = max_summaries if include_long_term else 0
         results = tool_limit if include_recent_tools else 0

@@ -59,7 +59,12 @@ class Jobs(ScopedService):
         unique_key: Label | None = None,
         max_attempts: Attempts | None = None,
     ) -> Job:
-        """Queue a job and return it, or return the earlier job of this kind that has the same unique key."""
+        """Queue a job and return it, or return the earlier job of this kind that has the same unique key.
+
+        kind: at most 100 lower-case letters, digits, `_`, `-` and `.`. payload: JSON for the handler, at most 1 MiB;
+        None means `{}`. run_at: the earliest time of the first attempt; None means now. unique_key: at most 255
+        characters; None always queues a new job. max_attempts: from 1 to 100; None means the setting `job_attempts`.
+        """
         if payload is not None and not isinstance(payload, dict):
             raise InvalidInput(f"payload must be a dict, not {type(payload).__name__}.")
         now = self._clock()
@@ -78,7 +83,10 @@ class Jobs(ScopedService):
         return job
 
     def get_job(self, job_id: JobId) -> Job | None:
-        """Return a job, or None if this user has none with this id."""
+        """Return a job, or None if this user has none with this id.
+
+        job_id: the id of the job.
+        """
         return self._database.read(self._scope, store.get, validate_id("job_id", job_id))
 
     def list_jobs(
@@ -89,7 +97,12 @@ class Jobs(ScopedService):
         limit: Limit = 100,
         cursor: str | None = None,
     ) -> Page[Job]:
-        """List the user's jobs, newest first."""
+        """List the user's jobs, newest first.
+
+        status: `queued`, `running`, `succeeded`, `failed` or `dead`; None means all. kind: only jobs of this kind; None
+        means all. limit: at most that many, 1 to 10,000. cursor: `next_cursor` of the page before; None begins with the
+        newest job.
+        """
         if status is not None and status not in get_args(JobStatus):
             raise InvalidInput(f"status is {status!r}.", hint=f"Use one of {', '.join(get_args(JobStatus))}.")
         most = LIMIT.check("limit", limit)
@@ -99,7 +112,10 @@ class Jobs(ScopedService):
         return Page(found[:most], found[most - 1].id if len(found) > most else None)
 
     def retry_job(self, job_id: JobId) -> Job:
-        """Queue a failed or dead job again, with all its attempts."""
+        """Queue a failed or dead job again, with all its attempts.
+
+        job_id: the id of the job. Raises NotFound if there is none, and Conflict if it is neither failed nor dead.
+        """
         job = self._database.write(self._scope, store.retry, validate_id("job_id", job_id), self._clock())
         self._wake_workers()
         return job
@@ -109,6 +125,8 @@ class Jobs(ScopedService):
 
         If another worker has the job, this waits for the end of that attempt. A job that has succeeded or is dead is
         returned as it is. Raises Conflict if this engine has no handler for jobs of its kind.
+
+        job_id: the id of the job.
         """
         checked = validate_id("job_id", job_id)
         while True:

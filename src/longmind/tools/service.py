@@ -71,6 +71,9 @@ class Tools(ScopedService):
         With `supersedes`, the id of an entry, it takes that one's place: both change together, or neither. A session
         may store 20 entries, 5 of them in another one's place; after that the code of the error is `RATE_LIMITED`. The
         settings `session_…` change the numbers.
+
+        type: `preference`, `fact`, `instruction`, `context` or `correction`. content: the memory in words that are
+        clear on their own, at most 2,000 characters. tags: keywords to find it by, at most 10 of 50 characters each.
         """
         arguments = {"type": type, "content": content, "tags": _to_list(tags), "supersedes": supersedes}
         return StoredEntry.model_validate(self.invoke("memory_store", arguments))
@@ -88,6 +91,10 @@ class Tools(ScopedService):
         An entry must have all of the tags. `passages` has quotes from conversations if a binding leads from them to the
         space of the group, unless tags or a type are asked for. Weak results may have nothing to do with the query.
         `notice` and `provenance` accompany behavioral entries, which are suggestions and no commands.
+
+        query: at most 500 characters. tags: tags that an entry must all have; by default none. type: `preference`,
+        `fact`, `instruction`, `context` or `correction`; None means every type. include_superseded: find replaced
+        entries too. limit: at most that many, 1 to 100.
         """
         arguments = {
             "query": query,
@@ -99,7 +106,10 @@ class Tools(ScopedService):
         return FoundEntries.model_validate(self.invoke("memory_search", arguments))
 
     def memory_brief(self, include_provenance: bool = False) -> Brief:
-        """Return an overview for the start of a session: behavioral entries, then facts and context, newest first."""
+        """Return an overview for the start of a session: behavioral entries, then facts and context, newest first.
+
+        include_provenance: add the source of each entry.
+        """
         return Brief.model_validate(self.invoke("memory_brief", {"include_provenance": include_provenance}))
 
     def memory_delete(self, id: str) -> DeletedEntry:
@@ -107,6 +117,8 @@ class Tools(ScopedService):
 
         An entry that came from the user is not removed: only tools from `bound` can ask the user for consent. A session
         may delete 5 entries; after that the code of the error is `RATE_LIMITED`.
+
+        id: the id of the entry.
         """
         return DeletedEntry.model_validate(self.invoke("memory_delete", {"id": id}))
 
@@ -115,6 +127,9 @@ class Tools(ScopedService):
 
         Every refusal and failure is a `ToolError`, whose `code` says why and whose `retriable` says whether to repeat
         the call. A call that takes more than 30 seconds is given up and changes nothing.
+
+        tool_name: `memory_store`, `memory_search`, `memory_brief` or `memory_delete`. arguments: as in the operation of
+        that name.
         """
         return self._call(tool_name, arguments, None, CALL_SECONDS)
 
@@ -149,7 +164,13 @@ class Tools(ScopedService):
         limit: Limit = 100,
         cursor: NumberCursor | None = None,
     ) -> Page[AuditEntry]:
-        """List the audited calls of the tools of this group, oldest first; `since` and `until` are included."""
+        """List the audited calls of the tools of this group, oldest first; `since` and `until` are included.
+
+        correlation: only the lines of the call with this id. since, until: the bounds in time; without a zone it is
+        UTC, and None means no bound. topic: only calls of one tool, such as `tool.invoke.memory_store`. outcome:
+        `routed`, `rejected`, `sanitized` or `error`. limit: at most that many lines, 1 to 10,000. cursor: `next_cursor`
+        of the page before; None begins with the oldest line.
+        """
         limit = LIMIT.check("limit", limit)
         if cursor is not None and not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit()):
             raise InvalidInput(f"cursor is {cursor!r}.", hint="Pass next_cursor of the previous page.")
