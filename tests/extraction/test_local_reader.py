@@ -151,3 +151,22 @@ def test_reading_loads_no_torch(models_folder: Path, tmp_path: Path) -> None:
     texts, loaded = json.loads(done.stdout.splitlines()[-1])
     assert any("Graz" in text for text in texts)
     assert loaded == []
+
+
+@pytest.mark.parametrize(
+    ("said", "learned"),
+    [
+        (
+            "I live in Vienna. I am allergic to peanuts. Me llamo Iñaki.",
+            ["User lives in Vienna.", "User is allergic to peanuts."],
+        ),
+        ("Hola! I live in Vienna and I'm allergic to nuts.", ["User lives in Vienna.", "User is allergic to nuts."]),
+        ("Bonjour, je m'appelle Luc. My sister Anna lives in Oslo.", ["User's sister Anna lives in Oslo."]),
+        ("Ich wohne in Graz und ich bin allergisch gegen Nüsse.", []),
+        ("Vivo en Madrid y trabajo en un banco.", []),
+    ],
+)
+def test_of_a_message_in_two_languages_it_reads_what_is_english(
+    reader: LocalReader, said: str, learned: list[str]
+) -> None:
+    assert [candidate.text for candidate in reader.extract(make_messages(("user", said)), "v1")] == learned

@@ -5,7 +5,8 @@ as libraries compare groups of letters, of which three words have too few, and t
 
 A text is foreign if it has more foreign small words than English ones. Words that are both, such as "die" and "on",
 count only if there are two of them, or another foreign word. A single foreign word in a longer English text is taken
-for a quotation or a name. In doubt a text counts as English: the rules then find little in it, and it is still stored.
+for a quotation or a name, and a plain statement about oneself weighs as much as two small words. In doubt a text counts
+as English: the rules then find little in it, and it is still stored.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ _EITHER = frozenset(
 """Words that English has too, or that occur in its names: one of them says nothing about the language, two do."""
 _STRONG = _ELSEWHERE - _EITHER - frozenset("odio casa ama ben mam som".split())
 _TELLTALE = _STRONG | _EITHER
+_OWN_STATEMENT = re.compile(
+    r"\bI (?:am|live|lived|work|have|had|like|love|hate|need|want|prefer|use|moved|grew|study|take|drive|play|speak)\b"
+    r"|\b[Mm]y [a-z]+(?: [A-Z]\w+)? (?:is|are|was|lives|works|has)\b"
+)
+"""What a person says of themselves in English, in words that are short and not in the list."""
 _BORROWED = frozenset("jalapeño jalapeños piñata niño señor".split())
 _FOREIGN_LETTER = re.compile("[ßñãõåø\u0142\u015f\u011f\u0131\u0151\u0171\u011b\u0159\u016f\u0119\u0105]")
 _OTHER_SCRIPT = re.compile(
@@ -94,5 +100,5 @@ def is_english(text: str) -> bool:
         foreign += either
     if not foreign:
         return True
-    english = sum(map(_ENGLISH.__contains__, small))
+    english = sum(map(_ENGLISH.__contains__, small)) + 2 * len(_OWN_STATEMENT.findall(sample))
     return foreign <= english or (foreign < 2 and len(words) > _LONG and english > 0)

@@ -179,6 +179,9 @@ def _is_worth_it(reading: Reading, own: OwnText, message: SpokenMessage) -> bool
         return False
     if _REQUEST.match(text, reading.begins, reading.ends):
         return False
+    # Of a message in two languages only what is said in English.
+    if not is_english(text[reading.begins : reading.ends]):
+        return False
     # Of a message that is mostly pasted, nothing becomes a rule; and what people ask of each other is none.
     return not (own.pasted and reading.kind in BEHAVIORAL_KINDS) and not (message.is_named and reading.kind == "RULE")
 
