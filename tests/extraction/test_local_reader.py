@@ -169,4 +169,4 @@ def test_reading_loads_no_torch(models_folder: Path, tmp_path: Path) -> None:
 def test_of_a_message_in_two_languages_it_reads_what_is_english(
     reader: LocalReader, said: str, learned: list[str]
 ) -> None:
-    assert [candidate.text for candidate in reader.extract(make_messages(("user", said)), "v1")] == learned
+    assert [candidate.text for candidate in read(reader, ("user", said))] == learned

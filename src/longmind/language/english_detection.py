@@ -62,7 +62,7 @@ _OWN_STATEMENT = re.compile(
     r"\bI (?:am|live|lived|work|have|had|like|love|hate|need|want|prefer|use|moved|grew|study|take|drive|play|speak)\b"
     r"|\b[Mm]y [a-z]+(?: [A-Z]\w+)? (?:is|are|was|lives|works|has)\b"
 )
-"""What a person says of themselves in English, in words that are short and not in the list."""
+"""Plain statements about oneself: their words are short, and not in the list."""
 _BORROWED = frozenset("jalapeño jalapeños piñata niño señor".split())
 _FOREIGN_LETTER = re.compile("[ßñãõåø\u0142\u015f\u011f\u0131\u0151\u0171\u011b\u0159\u016f\u0119\u0105]")
 _OTHER_SCRIPT = re.compile(
