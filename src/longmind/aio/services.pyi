@@ -51,86 +51,132 @@ class AsyncConversations:
         """Append up to 10,000 messages of any roles in one transaction: all of them, or none.
 
         messages: each has a `role` and `content`; a tool's message also the `tool_use_id` of the call that it answers.
-        conversation_id: an open conversation; by default a new one in `namespace`, with the title and the metadata.
+        conversation_id: an open conversation; by default a new one.
+        namespace, title, metadata: of the new conversation, as in `create_conversation`.
         extract: queue the extraction of what was not read yet, for each binding, without closing the conversation.
         fact_metadata: with `extract`, the metadata of the facts that are learned: at most 64 keys and 16 KiB of JSON."""
     async def find_messages(self, message_ids: Sequence[MessageId]) -> list[Message]:
         """Return the messages with some ids, such as the sources of a fact, in the order in which they were said.
 
-        At most 1,000 ids; those of no message of the user, and of hidden messages, are left out."""
-    async def create_conversation(self, namespace: Namespace, *, title: Title | None=None, session_id: Identity | None=None, metadata: dict[str, Any] | None=None) -> Conversation:
-        """Start a conversation.
-
-        namespace: its kind, for example `daily-checkin`; bindings and lists select by it.
-        session_id: by default that of the context.
-        metadata: up to 64 KiB of JSON of the app's own."""
-    async def get_conversation(self, conversation_id: ConversationId) -> Conversation | None:
-        """Return a conversation, or None if this user has none with this id."""
-    async def list_conversations(self, *, namespace: Namespace | None=None, status: ConversationStatus | None=None, limit: Limit | None=None, cursor: ConversationCursor | None=None) -> Page[Conversation]:
-        """List the user's conversations, newest first.
-
-        limit: by default all of them. With a limit, pass `next_cursor` of the page as `cursor` for the next one."""
-    async def close_conversation(self, conversation_id: ConversationId) -> Conversation:
-        """Close a conversation for good; closing it again changes nothing.
-
-        Its extraction is queued in the same transaction, for each binding that asks for one at this point."""
-    async def close_stale(self, idle: Idle, *, namespace: Namespace | None=None) -> list[Conversation]:
-        """Close the user's open conversations without a new message for `idle`; return them.
-
-        idle: a timedelta or a number of seconds from 0."""
-    async def append_user_message(self, conversation_id: ConversationId, content: Content, *, idempotency_key: Label | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append a message of the user, which opens a new turn.
-
-        idempotency_key: a repeated key returns the first message, with `replayed` set. With other content it raises
-        IdempotencyMismatch.
-        created_at: the time of an imported message; by default now.
-
-        Raises ConversationClosed, and LimitExceeded for content of more than 1 MiB."""
-    async def append_assistant_turn(self, conversation_id: ConversationId, content: Content, *, stop_reason: Label | None=None, model: Label | None=None, provider: Label | None=None, usage: Usage | dict[str, Any] | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append a message of the assistant to the open turn; `usage` is stored with it."""
-    async def append_tool_result(self, conversation_id: ConversationId, tool_use_id: Label, content: Content, *, tool_name: Label | None=None, is_error: bool=False, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
-        """Append a tool's result for the assistant's tool_use block with the id `tool_use_id`."""
-    async def append_system_message(self, conversation_id: ConversationId, content: Content, *, visibility: Visibility='internal', trace_id: Label | None=None, created_at: Instant | None=None) -> Message:
-        """Append a message of the application; by default the model sees it and the user does not."""
-    async def append_turn(self, conversation_id: ConversationId, *, user_content: UserContent, assistant: AssistantTurn | dict[str, Any], user_visibility: Visibility='user', idempotency_key: Label | None=None, trace_id: Label | None=None, created_at: Instant | None=None) -> Turn:
-        """Append the user's message and the assistant's answer under one turn id, in one write.
-
-        A repeated idempotency key finds the first user message. The answer is always a new row, since a second model
-        call may return another one."""
-    async def run_turn(self, conversation_id: ConversationId, *, model: Label | LanguageModel, provider: Label | None=None, user_text: SpokenText | None=None, content: Content | None=None, tools: Sequence[str | Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, tool_arguments: dict[str, Any] | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: Cycles=8, tail_limit: TailLimit=50, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> TurnResult:
-        """Let a model answer the user, with tool calls as needed, and store everything under one turn id.
-
-        user_text, content: what the user says; pass one of the two.
-        tools: tools with their functions, names of registered tools (see `engine.register_tool`), and recall tools as
-        an agent's JSON defines them. tool_handler: runs the tools that do not run themselves.
-        tool_arguments: values for memory spaces that recall tools write as `$name`.
-        max_cycles: how often the model may be asked, from 1 to 1,000. on_text: receives each piece of the answer.
-        tail_limit: how many earlier rows the model sees at most, in whole turns.
-        memory_policy, agent_id: the memory after the system prompt; by default core blocks and the brief of the tools.
-
-        Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
-        if the model or the store fails, the result has the status `error`. A repeated idempotency key finds the first
-        user message and starts another answer."""
-    async def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
-        """Bring the summary of a conversation up to the last finished turn now.
-
-        A failing summariser is no error: the outcome is then `failed`, `error` says why, and the summary is unchanged."""
+        message_ids: at most 1,000; those of no message of the user, and of hidden messages, are left out."""
     async def get_messages(self, conversation_id: ConversationId, *, limit: Limit=50, include_internal: bool=False, before: Ordinal | None=None) -> list[Message]:
         """Return the last messages that the user may see, oldest first.
 
-        limit: from 1 to 10,000.
+        conversation_id: the conversation. limit: at most that many, from 1 to 10,000.
+        include_internal: True also returns the internal messages, which a model sees and the user does not.
         before: a sequence number; only earlier messages are returned."""
     async def get_raw_turns(self, conversation_id: ConversationId, *, limit: Limit=50, include_hidden: bool=False, latest_attempts: bool=False, before: Ordinal | None=None) -> list[Message]:
         """Return the last messages, internal ones included, for replay, debugging or a model.
 
+        conversation_id: the conversation. limit: at most that many messages, from 1 to 10,000.
         include_hidden: also return rows that no model may see.
-        latest_attempts: leave out answers that a retry of their turn replaced; models should read it this way."""
+        latest_attempts: leave out answers that a retry of their turn replaced; models should read it this way.
+        before: a sequence number; only earlier messages are returned."""
+    async def create_conversation(self, namespace: Namespace, *, title: Title | None=None, session_id: Identity | None=None, metadata: dict[str, Any] | None=None) -> Conversation:
+        """Start a conversation.
+
+        namespace: its kind, for example `daily-checkin`; bindings and lists select by it. title: at most 1,000
+        characters.
+        session_id: by default that of the context.
+        metadata: up to 64 KiB of JSON of the app's own."""
+    async def get_conversation(self, conversation_id: ConversationId) -> Conversation | None:
+        """Return a conversation, or None if this user has none with this id.
+
+        conversation_id: the conversation."""
+    async def list_conversations(self, *, namespace: Namespace | None=None, status: ConversationStatus | None=None, limit: Limit | None=None, cursor: ConversationCursor | None=None) -> Page[Conversation]:
+        """List the user's conversations, newest first.
+
+        namespace: only those of this namespace. status: only `open` or only `closed` ones, by default both.
+        limit: from 1 to 10,000; by default all of them.
+        cursor: `next_cursor` of the previous page; by default the newest."""
+    async def close_conversation(self, conversation_id: ConversationId) -> Conversation:
+        """Close a conversation for good; closing it again changes nothing.
+
+        Its extraction is queued in the same transaction, for each binding that asks for one at this point.
+
+        conversation_id: the conversation."""
+    async def close_stale(self, idle: Idle, *, namespace: Namespace | None=None) -> list[Conversation]:
+        """Close the user's open conversations without a new message for `idle`; return them.
+
+        idle: a timedelta or a number of seconds from 0. namespace: only conversations of this namespace; by default
+        all."""
+    async def append_user_message(self, conversation_id: ConversationId, content: Content, *, idempotency_key: Label | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
+        """Append a message of the user, which opens a new turn.
+
+        conversation_id: an open conversation. content: a text or a list of content blocks, up to 1 MiB of JSON.
+        idempotency_key: a repeated key returns the first message, with `replayed` set. With other content it raises
+        IdempotencyMismatch.
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
+        created_at: the time of an imported message; by default now.
+
+        Raises ConversationClosed, and LimitExceeded for content of more than 1 MiB."""
+    async def append_assistant_turn(self, conversation_id: ConversationId, content: Content, *, stop_reason: Label | None=None, model: Label | None=None, provider: Label | None=None, usage: Usage | dict[str, Any] | None=None, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
+        """Append a message of the assistant to the open turn.
+
+        conversation_id: an open conversation. content: a text or a list of content blocks; it may be empty.
+        stop_reason, model, provider: of the model call that made it, each at most 255 characters.
+        usage: `input_tokens`, `output_tokens` and `latency_ms` of that call, each from 0 or left out.
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
+        created_at: the time of an imported message; by default now."""
+    async def append_tool_result(self, conversation_id: ConversationId, tool_use_id: Label, content: Content, *, tool_name: Label | None=None, is_error: bool=False, trace_id: Label | None=None, visibility: Visibility='user', created_at: Instant | None=None) -> Message:
+        """Append a tool's result for the assistant's tool_use block with the id `tool_use_id`.
+
+        conversation_id: an open conversation. tool_use_id: the call that it answers, at most 255 characters.
+        content: a text, or a list of texts and images. tool_name: the name of the tool. is_error: True if the tool
+        failed.
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
+        created_at: the time of an imported message; by default now."""
+    async def append_system_message(self, conversation_id: ConversationId, content: Content, *, visibility: Visibility='internal', trace_id: Label | None=None, created_at: Instant | None=None) -> Message:
+        """Append a message of the application; by default the model sees it and the user does not.
+
+        conversation_id: an open conversation. content: a text or a list of content blocks, up to 1 MiB of JSON.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        created_at: the time of an imported message; by default now."""
+    async def append_turn(self, conversation_id: ConversationId, *, user_content: UserContent, assistant: AssistantTurn | dict[str, Any], user_visibility: Visibility='user', idempotency_key: Label | None=None, trace_id: Label | None=None, created_at: Instant | None=None) -> Turn:
+        """Append the user's message and the assistant's answer under one turn id, in one write.
+
+        conversation_id: an open conversation. user_content: a text or a list of content blocks, up to 1 MiB of JSON.
+        assistant: the answer with its `content`, and `stop_reason`, `model`, `provider` and `usage` if they are known.
+        user_visibility: `user`, `internal` or `hidden`, of the user's message alone; the answer is for the user.
+        idempotency_key: a repeated key finds the first user message. The answer is always a new row, since a second
+        model call may return another one.
+        trace_id: the caller's own id for tracing, at most 255 characters. created_at: the time of imported messages; by
+        default now."""
+    async def run_turn(self, conversation_id: ConversationId, *, model: Label | LanguageModel, provider: Label | None=None, user_text: SpokenText | None=None, content: Content | None=None, tools: Sequence[str | Tool | BoundTool | dict[str, Any]]=(), tool_handler: ToolHandler | None=None, tool_arguments: dict[str, Any] | None=None, options: TurnOptions | dict[str, Any] | None=None, max_cycles: Cycles=8, tail_limit: TailLimit=50, idempotency_key: Label | None=None, trace_id: Label | None=None, on_text: OnText | None=None, cancel: Cancel | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> TurnResult:
+        """Let a model answer the user, with tool calls as needed, and store everything under one turn id.
+
+        conversation_id: an open conversation. user_text, content: what the user says; pass one of the two.
+        model: a name such as `openai:gpt-5-mini`, or an object. provider: the vendor, if the name does not begin with
+        it.
+        tools: tools with their functions, names of registered tools (see `engine.register_tool`), and recall tools as
+        an agent's JSON defines them. tool_handler: runs the tools that do not run themselves.
+        tool_arguments: values for memory spaces that recall tools write as `$name`.
+        options: `system_prompt`, `max_tokens` and `temperature` of the model calls, each by default unset.
+        max_cycles: how often the model may be asked, from 1 to 1,000. on_text: receives each piece of the answer.
+        tail_limit: how many earlier rows the model sees at most, in whole turns, from 0 to 10,000.
+        idempotency_key: a repeated key finds the first user message and starts another answer.
+        trace_id: the caller's own id for tracing, on all rows. cancel: a `Cancel` that stops the turn from any thread.
+        memory_policy, agent_id: the memory after the system prompt; by default core blocks and the brief of the tools.
+
+        Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
+        if the model or the store fails, the result has the status `error`."""
+    async def refresh_rolling_summary(self, conversation_id: ConversationId) -> RollingSummary:
+        """Bring the summary of a conversation up to the last finished turn now.
+
+        A failing summariser is no error: the outcome is then `failed`, `error` says why, and the summary is unchanged.
+
+        conversation_id: the conversation."""
 
 class AsyncMemory:
     def __init__(self, original: Memory, hop: Hop) -> None: ...
     async def get_history(self, memory_space_id: SpaceId, attribute: Name, *, subject: Name=USER, limit: Limit=100) -> list[Atom]:
         """Get the values that an attribute has had, oldest first; one that nothing is known about has none.
 
+        memory_space_id: the id or the name of a space.
         attribute: words such as `home`, `phone number` or `favourite colour`; all attributes that have these words.
         subject: the name of another person or thing, by default the user.
         limit: from 1 to 10,000, of the newest values.
@@ -142,11 +188,12 @@ class AsyncMemory:
         Identity comes first, then standing rules, health and diet, home, work and family, then what is important. Only
         what the user or the app stated is in it. In a shared space, it is about what this user said there.
 
-        entity_id: the entity to describe in place of the user. known_at: the profile as it was at that instant. Raises
-        NotFound for an unknown space or entity."""
+        memory_space_id: the id or the name of a space. entity_id: the entity to describe in place of the user.
+        known_at: the profile as it was at that instant. Raises NotFound for an unknown space or entity."""
     async def recall_by_topic(self, memory_space_id: SpaceId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, metadata: MetadataFilter | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None, effort: Effort='normal', exhaustive: bool | None=None, passages: bool=True, explain: bool=False) -> Recall:
         """Find what is known about a topic, best first: facts in `hits`, and in `passages` quotes from conversations.
 
+        memory_space_id: the id or the name of a space.
         query: a question or a few words, at most 10,000 characters. limit: from 1 to 200, of hits and of passages.
         category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
         metadata: only atoms that have all of these keys with these values at the top level of their metadata.
@@ -163,20 +210,26 @@ class AsyncMemory:
     async def why_not(self, atom_id: AtomId, query: Query, *, limit: Hits=10, category_names: Sequence[str] | None=None, kinds: Sequence[AtomKind] | None=None, tags: Sequence[str] | None=None, metadata: MetadataFilter | None=None, min_importance: Importance | None=None, status: AtomStatus | None='ACTIVE', trust: Sequence[Trust] | None=None, entity: str | None=None, valid_at: Instant | None=None, known_at: Instant | None=None) -> WhyNot:
         """Explain why `recall_by_topic` with the same arguments does not find an atom.
 
+        atom_id: the atom. query: what that recall asked, at most 10,000 characters. limit: its limit, from 1 to 200.
+        category_names, kinds, tags, metadata, min_importance, status, trust, entity, valid_at, known_at: the filters of
+        that recall.
+
         The answer names the filter that excludes the atom, or says that it has ended, or gives its rank. Raises
         NotFound for an atom that the user may not read."""
     async def recall_by_entity(self, memory_space_id: SpaceId, entity_id_or_name: str, *, limit: Hits=20, category_names: Sequence[str] | None=None, metadata: MetadataFilter | None=None, valid_at: Instant | None=None, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
         """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
-        limit: from 1 to 200. metadata, valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions
-        the entity has the score 1."""
+        memory_space_id: the id or the name of a space. entity_id_or_name: an entity.
+        limit: from 1 to 200. category_names: only atoms with one of these categories.
+        metadata, valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions the entity has the score
+        1."""
     async def recall_timeline(self, memory_space_id: SpaceId, *, entity_id_or_name: str | None=None, query: Query | None=None, from_: Instant | None=None, to: Instant | None=None, limit: Hits=50, include_superseded: bool=True, metadata: MetadataFilter | None=None, known_at: Instant | None=None, min_score: Score | None=None) -> Recall:
         """Find how facts have changed, oldest first: about an entity, about a topic, or all within a window.
 
-        entity_id_or_name, query: pass at most one of the two.
+        memory_space_id: the id or the name of a space. entity_id_or_name, query: at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
         include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay.
-        metadata, min_score: as in `recall_by_topic`; without a query every fact has the score 1."""
+        metadata, known_at, min_score: as in `recall_by_topic`; without a query every fact has the score 1."""
     async def create_binding(self, conversation_scope: ScopeInput, memory_space_ids: list[SpaceId], extraction_policy: PolicyInput | None=None) -> Binding:
         """Bind conversations to memory spaces: conversations of the scope are extracted into them.
 
@@ -190,53 +243,75 @@ class AsyncMemory:
 
         Binding conversations of other users needs the capability `admin`."""
     async def get_binding(self, binding_id: BindingId) -> Binding | None:
-        """Return a binding, or None if this user has none with this id."""
+        """Return a binding, or None if this user has none with this id.
+
+        binding_id: the binding."""
     async def list_bindings(self, *, limit: Limit=100, cursor: str | None=None) -> Page[Binding]:
-        """List the bindings of the user, newest first; with the capability `admin`, all of the app."""
+        """List the bindings of the user, newest first; with the capability `admin`, all of the app.
+
+        limit: at most that many, from 1 to 10,000. cursor: `next_cursor` of the previous page; by default the newest."""
     async def update_binding(self, binding_id: BindingId, *, extraction_policy: PolicyInput | None=None, enabled: bool | None=None) -> Binding:
         """Change the policy of a binding, or pause and resume it. The scope never changes.
 
-        extraction_policy: the fields to change; the others keep their values.
-        enabled: False pauses. Queued extractions wait for the end of the pause; conversations that close in it are not
-        extracted."""
+        binding_id: the binding. extraction_policy: the fields to change; the others keep their values.
+        enabled: False pauses, True resumes. Queued extractions wait for the end of the pause; conversations that close
+        in it are not extracted."""
     async def delete_binding(self, binding_id: BindingId) -> None:
-        """Delete a binding: nothing more is extracted by it, queued jobs included. Memory stays."""
+        """Delete a binding: nothing more is extracted by it, queued jobs included. Memory stays.
+
+        binding_id: the binding."""
     async def run_extraction_for_conversation(self, conversation_id: ConversationId, *, extraction_version: Label | None=None, dry_run: bool=False) -> list[Job] | list[ExtractionPreview]:
         """Extract a whole conversation again: queue a job for each binding and space that covers it; return the jobs.
 
+        conversation_id: the conversation.
         extraction_version: with another version than before, the facts of the earlier one are superseded.
         dry_run: write nothing, and return what would be added, reinforced, superseded and skipped."""
     async def create_entity(self, memory_space_id: SpaceId, type: EntityType, canonical_name: Name, *, description: Description | None=None, attributes: dict[str, Any] | None=None, aliases: Sequence[Name]=()) -> Entity:
         """Create an entity, or return the existing one of that type and name unchanged.
 
+        memory_space_id: the id or the name of a space. type: for example `PERSON`. canonical_name: at most 255
+        characters.
         description: at most 10,000 characters. attributes: up to 64 KiB of JSON. aliases: other names, at most 1,000.
 
         A name belongs to one entity of a type: raises Conflict, which names the owner, for an alias that is taken."""
     async def get_entity(self, entity_id: EntityId) -> Entity | None:
-        """Return an entity, or None. A merged one is returned as it is, with the id that it was merged into."""
+        """Return an entity, or None. A merged one is returned as it is, with the id that it was merged into.
+
+        entity_id: the entity."""
     async def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
-        """Return the entity of a type with exactly this name or alias, ignoring case, or None."""
+        """Return the entity of a type with exactly this name or alias, ignoring case, or None.
+
+        memory_space_id: the id or the name of a space. type: for example `PERSON`. name: at most 255 characters."""
     async def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
         """Merge one entity into another: its atoms and names move, and its id then leads to the other.
+
+        canonical_id: the entity that stays. alias_id: the one that is merged into it.
 
         Raises InvalidInput for entities of different spaces, or if both are the same already."""
     async def search_entities(self, memory_space_id: SpaceId, query: Text, *, type: EntityType | None=None, limit: Limit=20) -> list[Entity]:
         """Search entities with a name like the query, the most similar first.
 
-        Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000."""
+        Equal names come before beginnings, parts, shared words and similar letters.
+
+        memory_space_id: the id or the name of a space. query: a name or a part of one. type: only entities of this
+        type, for example `PERSON`. limit: from 1 to 10,000."""
     async def list_decisions(self, memory_space_id: SpaceId, *, atom_id: AtomId | None=None, limit: Limit=100, cursor: DecisionCursor | None=None) -> Page[AtomDecision]:
         """List what extraction has changed in a space, newest first, each with its reason.
 
-        atom_id: only decisions that have changed this atom. Pass `next_cursor` of the page as `cursor` for more."""
+        memory_space_id: the id or the name of a space. atom_id: only decisions that have changed this atom.
+        limit: from 1 to 10,000. cursor: `next_cursor` of the previous page; by default the newest."""
     async def undo_decision(self, decision_id: DecisionId, *, take_back: bool=False) -> AtomDecision:
         """Undo a decision of extraction and return the `undo` that records it. Undoing it again changes nothing.
 
+        decision_id: the decision. take_back: also archive the new atom of a `supersede`, which stays by default.
+
         An added atom is archived and not learned again from the same messages; a confirmed one has its former figures
-        and sources; what was superseded or has ended holds as before. The new atom of a `supersede` stays, unless
-        `take_back` is True. Raises Conflict, which says what to undo first, if an atom of it was changed since."""
+        and sources; what was superseded or has ended holds as before. Raises Conflict, which says what to undo first,
+        if an atom of it was changed since."""
     async def add_atom(self, memory_space_id: SpaceId, atom: AtomInput, *, kind: AtomKind | None=None, category: CategoryName | None=None, importance: Importance | None=None, confidence: Confidence | None=None, tags: Sequence[str] | None=None, metadata: dict[str, Any] | None=None, key: Name | None=None, valid_from: Instant | None=None, valid_to: Instant | None=None, trust: Trust | None=None) -> Atom:
         """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`.
 
+        memory_space_id: the id or the name of a space.
         atom: a text, or a `NewAtom` or a dict of its fields.
         kind, category: how the platform treats the fact, and the app's own word for it; by default `FACT` and `note`.
         importance: from 1 to 5, by default 3. confidence: from 0 to 1, by default 1.
@@ -251,60 +326,84 @@ class AsyncMemory:
     async def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
         """Add up to 100,000 facts in one transaction: all of them, or none.
 
+        memory_space_id: the id or the name of a space. atoms: each a text, a `NewAtom` or a dict of its fields.
+
         A text has at most 1,048,576 characters, a name 255 and a list 1,000 members. Sources and entities must exist. A
         fact that was deleted before may be recalled again once the app adds it.
 
         Every fact becomes an atom of its own, also one that is known already: a bulk is a copy of memory from
         elsewhere, with its repetitions and its history. Only a fact with a `key` reinforces or supersedes another."""
     async def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
-        """Find patterns in the episodes of a space now; return the new and changed ones."""
+        """Find patterns in the episodes of a space now; return the new and changed ones.
+
+        memory_space_id: the id or the name of a space."""
     async def get_atom(self, atom_id: AtomId) -> Atom | None:
-        """Return an atom, or None if there is none with this id that the user may read."""
+        """Return an atom, or None if there is none with this id that the user may read.
+
+        atom_id: the atom."""
     async def supersede_atom(self, atom_id: AtomId, atom: AtomInput, *, kind: AtomKind | None=None, category: CategoryName | None=None, importance: Importance | None=None, confidence: Confidence | None=None, tags: Sequence[str] | None=None, metadata: dict[str, Any] | None=None, key: Name | None=None, valid_from: Instant | None=None, valid_to: Instant | None=None, trust: Trust | None=None) -> Atom:
         """Replace a fact that has changed by a newer version; return the new atom.
 
-        The atom and the keywords are those of `add_atom`. A version without a category or a key keeps that of the old
-        one.
+        atom_id: the version that is replaced. atom: the new one, a text, a `NewAtom` or a dict of its fields.
+        kind, category: as in `add_atom`; without either, both are those of the old version.
+        importance, confidence, tags, metadata, valid_from, valid_to, trust: as in `add_atom`, with the same defaults.
+        key: the app's own name for the fact; by default that of the old version.
 
         The older versions are kept, and end where the new one begins at the latest. A version that was superseded or
         has ended raises Conflict, which names the newest version."""
     async def archive_atom(self, atom_id: AtomId, *, rejected: bool=False) -> None:
         """Remove an atom from recall; it can still be listed. Archiving it again changes nothing.
 
-        rejected: the fact is wrong or unwanted, so extraction does not learn it again."""
+        atom_id: the atom. rejected: the fact is wrong or unwanted, so extraction does not learn it again."""
     async def delete_atom(self, atom_id: AtomId) -> None:
         """Delete an atom for good, from the store and the search index. Older versions stay superseded.
 
-        Keyed hashes of the fact remain, so that extraction does not learn it again."""
+        Keyed hashes of the fact remain, so that extraction does not learn it again.
+
+        atom_id: the atom."""
     async def forget_messages(self, message_ids: Sequence[MessageId]) -> None:
         """Stop quoting messages, for good: recall finds them no more.
 
-        At most 1,000 ids; those of no message of the user are ignored. The messages stay in their conversations, and
-        facts that were learned from them stay too."""
+        The messages stay in their conversations, and facts that were learned from them stay too.
+
+        message_ids: at most 1,000; those of no message of the user are ignored."""
     async def restore_atom(self, atom_id: AtomId) -> Atom:
         """Restore the older version of a fact after the newer one was deleted; needs the capability `admin`.
 
-        The atom gets back its own end. Raises Conflict if the newer version exists, which it names, or if this
-        one was archived. A version that was never superseded, or is restored already, is returned unchanged."""
+        The atom gets back its own end. Raises Conflict if the newer version exists, which it names, or if this one was
+        archived. A version that was never superseded, or is restored already, is returned unchanged.
+
+        atom_id: the older version."""
     async def list_atoms(self, memory_space_id: SpaceId, *, category: CategoryName | None=None, status: AtomStatus | None='ACTIVE', tags: Sequence[str] | None=None, metadata: MetadataFilter | None=None, valid_at: Instant | None=None, limit: Limit=100, cursor: NumberCursor | None=None) -> Page[Atom]:
         """List the atoms of a space, newest first.
 
-        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both.
+        memory_space_id: the id or the name of a space. category: the name of a category.
+        status: `ACTIVE`, `ARCHIVED` or None for both.
         tags: only atoms with all of these. metadata: only atoms that have all of these keys with these values.
-        valid_at: only facts that were true then. Pass `next_cursor` of the page as `cursor` for more."""
+        valid_at: only facts that were true then. limit: from 1 to 10,000.
+        cursor: `next_cursor` of the previous page; by default the newest."""
     async def grant_space(self, memory_space_id: SpaceId, reader: Identity) -> SpaceGrant:
         """Allow a user of the same tenant and app, or all of them with `*`, to read a space of the kind `shared`.
 
-        Only the owner may grant, and only the owner writes to the space. Granting again returns the existing grant."""
+        Only the owner may grant, and only the owner writes to the space. Granting again returns the existing grant.
+
+        memory_space_id: the id or the name of the space. reader: the id of the user who may read it, or `*`."""
     async def revoke_space(self, memory_space_id: SpaceId, reader: Identity) -> None:
         """Revoke a grant: the reader's next call, in any process, no longer finds the space.
 
         A grant is revoked as it was given: revoking one user leaves a grant to `*` in place. Revoking a grant that does
-        not exist is no error."""
+        not exist is no error.
+
+        memory_space_id: the id or the name of the space. reader: the user, or `*`, that the grant names."""
     async def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
-        """List the grants of one of the user's spaces, oldest first."""
+        """List the grants of one of the user's spaces, oldest first.
+
+        memory_space_id: the id or the name of the space."""
     async def list_shared_spaces(self, *, limit: Limit=100, cursor: str | None=None) -> Page[MemorySpace]:
-        """List the spaces of other users that the user may read, oldest first; pass `next_cursor` for more."""
+        """List the spaces of other users that the user may read, oldest first.
+
+        limit: at most that many, from 1 to 10,000. cursor: `next_cursor` of the previous page; by default the first
+        page."""
     async def create_memory_space(self, name: Name | None=None, *, kind: SpaceKind='user', metadata: dict[str, Any] | None=None) -> MemorySpace:
         """Create a space, or return the user's live space of that name and kind unchanged.
 
@@ -321,13 +420,17 @@ class AsyncMemory:
 
         Raises InvalidInput if the user has several spaces and none is called `default`."""
     async def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
-        """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them."""
+        """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them.
+
+        memory_space_id: the id or the name of a space."""
     async def list_memory_spaces(self) -> list[MemorySpace]:
         """List the user's own spaces, oldest first."""
     async def delete_memory_space(self, memory_space_id: SpaceId) -> None:
         """Delete a space: nobody finds it or its memory any more, and nothing is extracted into it.
 
-        Its rows stay until the user is erased."""
+        Its rows stay until the user is erased.
+
+        memory_space_id: the id or the name of a space of the user."""
     async def agent_tools(self, definitions: dict[str, Any] | Sequence[dict[str, Any]], arguments: Mapping[str, Any] | None=None) -> list[BoundTool]:
         """Make the recall tools that an agent's definition lists, ready to be passed to a model and run.
 
@@ -340,8 +443,10 @@ class AsyncWorkingContexts:
     async def build_working_context(self, conversation_id: ConversationId, *, memory_space_id: SpaceId, recall_query: str | None=None, recent_turns: RecentTurns=10, recall_limit: RecalledHits=8, token_budget: TokenBudget=8000, include_rolling_summary: bool=True, include_quotes: bool=True, include_profile: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
         """Build the context for a model's next answer: the summary, its memory and the last turns.
 
+        conversation_id: the conversation. memory_space_id: the id or the name of a space.
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
+        include_rolling_summary: False leaves out the summary of the conversation.
         include_quotes: False leaves out what was said in conversations that lead to the space. Quotes that repeat other
         parts of the context or taught a fact that has changed since are left out. Weak facts are marked as perhaps
         unrelated; weak quotes as well, and they are left out where something fits the query far better.
@@ -350,8 +455,8 @@ class AsyncWorkingContexts:
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
-        memory_policy: the memory blocks to show: by default the core blocks of the user and of `agent_id` (by default
-        the context's agent); archival lines about the query too where the policy says so.
+        memory_policy: the memory blocks to show: by default the core blocks of the user and of the agent; archival
+        lines about the query too where the policy says so. agent_id: the agent; by default that of the context.
 
         If the budget is short, weak hits and quotes are dropped first, then the oldest turns, then the other hits and
         quotes, the least relevant first, then the least important always-on atoms, then lines of blocks, then those of
@@ -359,8 +464,13 @@ class AsyncWorkingContexts:
     async def build_memory_context(self, memory_space_id: SpaceId, *, query: str | None=None, recall_limit: RecalledHits=8, token_budget: TokenBudget=800, include_quotes: bool=True, include_profile: bool=True, always_on_category_names: Sequence[str]=(), template_id: str | None=None, known_at: Instant | None=None, memory_policy: MemoryPolicy | dict[str, Any] | None=None, agent_id: Identity | None=None) -> WorkingContext:
         """Build the memory part of a prompt, without a conversation: the profile, and facts and quotes about a query.
 
+        memory_space_id: the id or the name of a space.
         query: the topic to recall facts and quotes about; without it, only the profile and always-on facts are shown.
-        The other parameters are those of `build_working_context`. Raises NotFound for an unknown space."""
+        recall_limit: 0 to 200, of facts and of quotes. token_budget: 1 to 10,000,000.
+        include_quotes, include_profile, always_on_category_names, template_id, known_at, memory_policy, agent_id: as in
+        `build_working_context`.
+
+        Raises NotFound for an unknown space."""
 
 class AsyncBlocks:
     def __init__(self, original: Blocks, hop: Hop) -> None: ...

@@ -1,4 +1,4 @@
-"""Operations on many messages at a time: appends of whole conversations, and look-ups by id."""
+"""Operations on many messages at a time: appends of whole conversations, reads of the last, and look-ups by id."""
 
 from __future__ import annotations
 
@@ -24,15 +24,22 @@ from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
 from longmind.store.triggers.job_policy import JobPolicy
-from longmind.validation.identifiers import validate_atom_metadata, validate_id, validate_label, validate_metadata
-from longmind.validation.parameter_limits import ConversationId, MessageId, Namespace, Title
+from longmind.validation.identifiers import (
+    validate_atom_metadata,
+    validate_count,
+    validate_id,
+    validate_label,
+    validate_metadata,
+)
+from longmind.validation.parameter_limits import LIMIT, ConversationId, Limit, MessageId, Namespace, Ordinal, Title
 
 MOST_FOUND = 1_000
 """Messages that are looked up by their ids at a time."""
+_BEYOND_ALL = 2**53  # more than any conversation has messages
 
 
 class MessageBatches(ScopedService):
-    """Appends and look-ups of many messages. The service of conversations stands on it."""
+    """Appends, reads and look-ups of many messages. The service of conversations stands on it."""
 
     _database: Database
     _scope: Scope
@@ -54,7 +61,8 @@ class MessageBatches(ScopedService):
         """Append up to 10,000 messages of any roles in one transaction: all of them, or none.
 
         messages: each has a `role` and `content`; a tool's message also the `tool_use_id` of the call that it answers.
-        conversation_id: an open conversation; by default a new one in `namespace`, with the title and the metadata.
+        conversation_id: an open conversation; by default a new one.
+        namespace, title, metadata: of the new conversation, as in `create_conversation`.
         extract: queue the extraction of what was not read yet, for each binding, without closing the conversation.
         fact_metadata: with `extract`, the metadata of the facts that are learned: at most 64 keys and 16 KiB of JSON.
         """
@@ -96,7 +104,7 @@ class MessageBatches(ScopedService):
     def find_messages(self, message_ids: Sequence[MessageId]) -> list[Message]:
         """Return the messages with some ids, such as the sources of a fact, in the order in which they were said.
 
-        At most 1,000 ids; those of no message of the user, and of hidden messages, are left out.
+        message_ids: at most 1,000; those of no message of the user, and of hidden messages, are left out.
         """
         if isinstance(message_ids, str) or not isinstance(message_ids, list | tuple):
             raise InvalidInput(f"message_ids must be a list, not {type(message_ids).__name__}.")
@@ -104,6 +112,47 @@ class MessageBatches(ScopedService):
             raise LimitExceeded("message_ids", limit=MOST_FOUND, given=len(message_ids), unit="at a time")
         checked = [validate_id(f"message_ids[{place}]", each) for place, each in enumerate(message_ids)]
         return self._database.read(self._scope, messages.read_visible, checked)
+
+    def get_messages(
+        self,
+        conversation_id: ConversationId,
+        *,
+        limit: Limit = 50,
+        include_internal: bool = False,
+        before: Ordinal | None = None,
+    ) -> list[Message]:
+        """Return the last messages that the user may see, oldest first.
+
+        conversation_id: the conversation. limit: at most that many, from 1 to 10,000.
+        include_internal: True also returns the internal messages, which a model sees and the user does not.
+        before: a sequence number; only earlier messages are returned.
+        """
+        return self._read(conversation_id, limit, before, internal=bool(include_internal))
+
+    def get_raw_turns(
+        self,
+        conversation_id: ConversationId,
+        *,
+        limit: Limit = 50,
+        include_hidden: bool = False,
+        latest_attempts: bool = False,
+        before: Ordinal | None = None,
+    ) -> list[Message]:
+        """Return the last messages, internal ones included, for replay, debugging or a model.
+
+        conversation_id: the conversation. limit: at most that many messages, from 1 to 10,000.
+        include_hidden: also return rows that no model may see.
+        latest_attempts: leave out answers that a retry of their turn replaced; models should read it this way.
+        before: a sequence number; only earlier messages are returned.
+        """
+        return self._read(
+            conversation_id,
+            limit,
+            before,
+            internal=True,
+            hidden=bool(include_hidden),
+            latest_attempts=bool(latest_attempts),
+        )
 
     def _make_message(self, given: GivenMessage, field: str) -> NewMessage:
         """Return a message of any role, checked; errors name its place in the list."""
@@ -129,3 +178,24 @@ class MessageBatches(ScopedService):
             stop_reason=validate_label("stop_reason", given.stop_reason), model=validate_label("model", given.model),
             provider=validate_label("provider", given.provider), usage=validate_usage(given.usage),
         )  # fmt: skip
+
+    def _read(
+        self,
+        conversation_id: str,
+        limit: int,
+        before: int | None,
+        *,
+        internal: bool,
+        hidden: bool = False,
+        latest_attempts: bool = False,
+    ) -> list[Message]:
+        return self._database.read(
+            self._scope,
+            messages.read_last,
+            validate_id("conversation_id", conversation_id),
+            limit=LIMIT.check("limit", limit),
+            before=_BEYOND_ALL if before is None else validate_count("before", before, most=_BEYOND_ALL),
+            internal=internal,
+            hidden=hidden,
+            latest_attempts=latest_attempts,
+        )

@@ -39,14 +39,13 @@ from longmind.providers.model_pool import ModelPool
 from longmind.scope import IDENTITY_LIMIT, Scope, validate_identity
 from longmind.store.database import Database
 from longmind.store.tables import conversations as store
-from longmind.store.tables import messages
 from longmind.store.tables.conversations import NewConversation
 from longmind.store.tables.messages import NewMessage
 from longmind.store.triggers import conversation_writes
 from longmind.store.triggers.conversation_writes import Closing
 from longmind.store.triggers.job_policy import JobPolicy
 from longmind.summaries.rolling_summaries import RollingSummaries
-from longmind.validation.identifiers import validate_count, validate_id, validate_label, validate_metadata
+from longmind.validation.identifiers import validate_id, validate_label, validate_metadata
 from longmind.validation.parameter_limits import (
     CYCLES,
     LIMIT,
@@ -59,7 +58,6 @@ from longmind.validation.parameter_limits import (
     Label,
     Limit,
     Namespace,
-    Ordinal,
     SpokenText,
     TailLimit,
     Title,
@@ -73,7 +71,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _USUAL_JOBS = JobPolicy()
-_EVERYTHING = 2**53  # more than any conversation has messages and any user has conversations
+_EVERYTHING = 2**53  # more than any user has conversations
 
 
 class Conversations(MessageBatches):
@@ -115,7 +113,8 @@ class Conversations(MessageBatches):
     ) -> Conversation:
         """Start a conversation.
 
-        namespace: its kind, for example `daily-checkin`; bindings and lists select by it.
+        namespace: its kind, for example `daily-checkin`; bindings and lists select by it. title: at most 1,000
+        characters.
         session_id: by default that of the context.
         metadata: up to 64 KiB of JSON of the app's own.
         """
@@ -128,7 +127,10 @@ class Conversations(MessageBatches):
         return self._database.write(self._scope, store.create, self._scope, new, self._clock())
 
     def get_conversation(self, conversation_id: ConversationId) -> Conversation | None:
-        """Return a conversation, or None if this user has none with this id."""
+        """Return a conversation, or None if this user has none with this id.
+
+        conversation_id: the conversation.
+        """
         return self._database.read(self._scope, store.get, validate_id("conversation_id", conversation_id))
 
     def list_conversations(
@@ -141,7 +143,9 @@ class Conversations(MessageBatches):
     ) -> Page[Conversation]:
         """List the user's conversations, newest first.
 
-        limit: by default all of them. With a limit, pass `next_cursor` of the page as `cursor` for the next one.
+        namespace: only those of this namespace. status: only `open` or only `closed` ones, by default both.
+        limit: from 1 to 10,000; by default all of them.
+        cursor: `next_cursor` of the previous page; by default the newest.
         """
         if status not in (None, "open", "closed"):
             raise InvalidInput(f"status is {status!r}.", hint="Pass 'open' or 'closed'.")
@@ -158,6 +162,8 @@ class Conversations(MessageBatches):
         """Close a conversation for good; closing it again changes nothing.
 
         Its extraction is queued in the same transaction, for each binding that asks for one at this point.
+
+        conversation_id: the conversation.
         """
         checked = validate_id("conversation_id", conversation_id)
         closing = self._database.write(
@@ -168,7 +174,8 @@ class Conversations(MessageBatches):
     def close_stale(self, idle: Idle, *, namespace: Namespace | None = None) -> list[Conversation]:
         """Close the user's open conversations without a new message for `idle`; return them.
 
-        idle: a timedelta or a number of seconds from 0.
+        idle: a timedelta or a number of seconds from 0. namespace: only conversations of this namespace; by default
+        all.
         """
         if namespace is not None:
             namespace = validate_namespace(namespace)
@@ -202,8 +209,11 @@ class Conversations(MessageBatches):
     ) -> Message:
         """Append a message of the user, which opens a new turn.
 
+        conversation_id: an open conversation. content: a text or a list of content blocks, up to 1 MiB of JSON.
         idempotency_key: a repeated key returns the first message, with `replayed` set. With other content it raises
         IdempotencyMismatch.
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
         created_at: the time of an imported message; by default now.
 
         Raises ConversationClosed, and LimitExceeded for content of more than 1 MiB.
@@ -225,7 +235,15 @@ class Conversations(MessageBatches):
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append a message of the assistant to the open turn; `usage` is stored with it."""
+        """Append a message of the assistant to the open turn.
+
+        conversation_id: an open conversation. content: a text or a list of content blocks; it may be empty.
+        stop_reason, model, provider: of the model call that made it, each at most 255 characters.
+        usage: `input_tokens`, `output_tokens` and `latency_ms` of that call, each from 0 or left out.
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
+        created_at: the time of an imported message; by default now.
+        """
         new = NewMessage(
             role="assistant",
             content=encode_content(content, may_be_empty=True),
@@ -251,7 +269,15 @@ class Conversations(MessageBatches):
         visibility: Visibility = "user",
         created_at: Instant | None = None,
     ) -> Message:
-        """Append a tool's result for the assistant's tool_use block with the id `tool_use_id`."""
+        """Append a tool's result for the assistant's tool_use block with the id `tool_use_id`.
+
+        conversation_id: an open conversation. tool_use_id: the call that it answers, at most 255 characters.
+        content: a text, or a list of texts and images. tool_name: the name of the tool. is_error: True if the tool
+        failed.
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
+        created_at: the time of an imported message; by default now.
+        """
         tool_use_id = validate_text("tool_use_id", tool_use_id, limit=IDENTITY_LIMIT, blank=False)
         if not isinstance(is_error, bool):
             raise InvalidInput(f"is_error must be True or False, not {is_error!r}.")
@@ -276,7 +302,13 @@ class Conversations(MessageBatches):
         trace_id: Label | None = None,
         created_at: Instant | None = None,
     ) -> Message:
-        """Append a message of the application; by default the model sees it and the user does not."""
+        """Append a message of the application; by default the model sees it and the user does not.
+
+        conversation_id: an open conversation. content: a text or a list of content blocks, up to 1 MiB of JSON.
+        visibility: `user`, `internal` (a model sees it, the user does not) or `hidden` (neither does).
+        trace_id: the caller's own id for tracing, at most 255 characters.
+        created_at: the time of an imported message; by default now.
+        """
         new = NewMessage(
             role="system",
             content=encode_content(content),
@@ -299,8 +331,13 @@ class Conversations(MessageBatches):
     ) -> Turn:
         """Append the user's message and the assistant's answer under one turn id, in one write.
 
-        A repeated idempotency key finds the first user message. The answer is always a new row, since a second model
-        call may return another one.
+        conversation_id: an open conversation. user_content: a text or a list of content blocks, up to 1 MiB of JSON.
+        assistant: the answer with its `content`, and `stop_reason`, `model`, `provider` and `usage` if they are known.
+        user_visibility: `user`, `internal` or `hidden`, of the user's message alone; the answer is for the user.
+        idempotency_key: a repeated key finds the first user message. The answer is always a new row, since a second
+        model call may return another one.
+        trace_id: the caller's own id for tracing, at most 255 characters. created_at: the time of imported messages; by
+        default now.
         """
         user = self._make_user_message(
             user_content, user_visibility, idempotency_key, trace_id, created_at, field="user_content"
@@ -342,17 +379,21 @@ class Conversations(MessageBatches):
     ) -> TurnResult:
         """Let a model answer the user, with tool calls as needed, and store everything under one turn id.
 
-        user_text, content: what the user says; pass one of the two.
+        conversation_id: an open conversation. user_text, content: what the user says; pass one of the two.
+        model: a name such as `openai:gpt-5-mini`, or an object. provider: the vendor, if the name does not begin with
+        it.
         tools: tools with their functions, names of registered tools (see `engine.register_tool`), and recall tools as
         an agent's JSON defines them. tool_handler: runs the tools that do not run themselves.
         tool_arguments: values for memory spaces that recall tools write as `$name`.
+        options: `system_prompt`, `max_tokens` and `temperature` of the model calls, each by default unset.
         max_cycles: how often the model may be asked, from 1 to 1,000. on_text: receives each piece of the answer.
-        tail_limit: how many earlier rows the model sees at most, in whole turns.
+        tail_limit: how many earlier rows the model sees at most, in whole turns, from 0 to 10,000.
+        idempotency_key: a repeated key finds the first user message and starts another answer.
+        trace_id: the caller's own id for tracing, on all rows. cancel: a `Cancel` that stops the turn from any thread.
         memory_policy, agent_id: the memory after the system prompt; by default core blocks and the brief of the tools.
 
         Wrong input raises and writes nothing. Once the user's message is stored, only an error of `on_text` is raised;
-        if the model or the store fails, the result has the status `error`. A repeated idempotency key finds the first
-        user message and starts another answer.
+        if the model or the store fails, the result has the status `error`.
         """
         # Imported late: programs that run no turns need not wait for it.
         from longmind.conversations.turn_memory import TurnMemory
@@ -391,46 +432,10 @@ class Conversations(MessageBatches):
         """Bring the summary of a conversation up to the last finished turn now.
 
         A failing summariser is no error: the outcome is then `failed`, `error` says why, and the summary is unchanged.
+
+        conversation_id: the conversation.
         """
         return self._rolling.refresh(self._scope, validate_id("conversation_id", conversation_id))
-
-    def get_messages(
-        self,
-        conversation_id: ConversationId,
-        *,
-        limit: Limit = 50,
-        include_internal: bool = False,
-        before: Ordinal | None = None,
-    ) -> list[Message]:
-        """Return the last messages that the user may see, oldest first.
-
-        limit: from 1 to 10,000.
-        before: a sequence number; only earlier messages are returned.
-        """
-        return self._read(conversation_id, limit, before, internal=bool(include_internal))
-
-    def get_raw_turns(
-        self,
-        conversation_id: ConversationId,
-        *,
-        limit: Limit = 50,
-        include_hidden: bool = False,
-        latest_attempts: bool = False,
-        before: Ordinal | None = None,
-    ) -> list[Message]:
-        """Return the last messages, internal ones included, for replay, debugging or a model.
-
-        include_hidden: also return rows that no model may see.
-        latest_attempts: leave out answers that a retry of their turn replaced; models should read it this way.
-        """
-        return self._read(
-            conversation_id,
-            limit,
-            before,
-            internal=True,
-            hidden=bool(include_hidden),
-            latest_attempts=bool(latest_attempts),
-        )
 
     def _make_user_message(
         self,
@@ -465,25 +470,4 @@ class Conversations(MessageBatches):
             *new,
             self._clock(),
             self._job_policy,
-        )
-
-    def _read(
-        self,
-        conversation_id: str,
-        limit: int,
-        before: int | None,
-        *,
-        internal: bool,
-        hidden: bool = False,
-        latest_attempts: bool = False,
-    ) -> list[Message]:
-        return self._database.read(
-            self._scope,
-            messages.read_last,
-            validate_id("conversation_id", conversation_id),
-            limit=LIMIT.check("limit", limit),
-            before=_EVERYTHING if before is None else validate_count("before", before, most=_EVERYTHING),
-            internal=internal,
-            hidden=hidden,
-            latest_attempts=latest_attempts,
         )

@@ -78,6 +78,7 @@ class Atoms(MemoryBase):
     ) -> Atom:
         """Add one fact and return it as stored. Raises InvalidInput and LimitExceeded like `add_atoms`.
 
+        memory_space_id: the id or the name of a space.
         atom: a text, or a `NewAtom` or a dict of its fields.
         kind, category: how the platform treats the fact, and the app's own word for it; by default `FACT` and `note`.
         importance: from 1 to 5, by default 3. confidence: from 0 to 1, by default 1.
@@ -112,6 +113,8 @@ class Atoms(MemoryBase):
     def add_atoms(self, memory_space_id: SpaceId, atoms: Sequence[AtomInput]) -> list[Atom]:
         """Add up to 100,000 facts in one transaction: all of them, or none.
 
+        memory_space_id: the id or the name of a space. atoms: each a text, a `NewAtom` or a dict of its fields.
+
         A text has at most 1,048,576 characters, a name 255 and a list 1,000 members. Sources and entities must exist. A
         fact that was deleted before may be recalled again once the app adds it.
 
@@ -143,11 +146,17 @@ class Atoms(MemoryBase):
         return self._database.write(self._scope, insert_atoms, self._scope, space_id, checked, indexing, now)
 
     def mine_patterns(self, memory_space_id: SpaceId) -> list[Atom]:
-        """Find patterns in the episodes of a space now; return the new and changed ones."""
+        """Find patterns in the episodes of a space now; return the new and changed ones.
+
+        memory_space_id: the id or the name of a space.
+        """
         return self._pipeline.pattern_finder.find_now(self._scope, self._find_space(memory_space_id))
 
     def get_atom(self, atom_id: AtomId) -> Atom | None:
-        """Return an atom, or None if there is none with this id that the user may read."""
+        """Return an atom, or None if there is none with this id that the user may read.
+
+        atom_id: the atom.
+        """
         checked = validate_id("atom_id", atom_id)
         found = self._find_by_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
@@ -170,8 +179,10 @@ class Atoms(MemoryBase):
     ) -> Atom:
         """Replace a fact that has changed by a newer version; return the new atom.
 
-        The atom and the keywords are those of `add_atom`. A version without a category or a key keeps that of the old
-        one.
+        atom_id: the version that is replaced. atom: the new one, a text, a `NewAtom` or a dict of its fields.
+        kind, category: as in `add_atom`; without either, both are those of the old version.
+        importance, confidence, tags, metadata, valid_from, valid_to, trust: as in `add_atom`, with the same defaults.
+        key: the app's own name for the fact; by default that of the old version.
 
         The older versions are kept, and end where the new one begins at the latest. A version that was superseded or
         has ended raises Conflict, which names the newest version.
@@ -201,7 +212,7 @@ class Atoms(MemoryBase):
     def archive_atom(self, atom_id: AtomId, *, rejected: bool = False) -> None:
         """Remove an atom from recall; it can still be listed. Archiving it again changes nothing.
 
-        rejected: the fact is wrong or unwanted, so extraction does not learn it again.
+        atom_id: the atom. rejected: the fact is wrong or unwanted, so extraction does not learn it again.
         """
         checked = validate_id("atom_id", atom_id)
         self._database.write(self._scope, _archive, self._scope, checked, bool(rejected), self._clock())
@@ -210,14 +221,17 @@ class Atoms(MemoryBase):
         """Delete an atom for good, from the store and the search index. Older versions stay superseded.
 
         Keyed hashes of the fact remain, so that extraction does not learn it again.
+
+        atom_id: the atom.
         """
         self._database.write(self._scope, remove_atom, self._scope, validate_id("atom_id", atom_id), self._clock())
 
     def forget_messages(self, message_ids: Sequence[MessageId]) -> None:
         """Stop quoting messages, for good: recall finds them no more.
 
-        At most 1,000 ids; those of no message of the user are ignored. The messages stay in their conversations, and
-        facts that were learned from them stay too.
+        The messages stay in their conversations, and facts that were learned from them stay too.
+
+        message_ids: at most 1,000; those of no message of the user are ignored.
         """
         if isinstance(message_ids, str) or not isinstance(message_ids, list | tuple):
             raise InvalidInput(f"message_ids must be a list, not {type(message_ids).__name__}.")
@@ -229,8 +243,10 @@ class Atoms(MemoryBase):
     def restore_atom(self, atom_id: AtomId) -> Atom:
         """Restore the older version of a fact after the newer one was deleted; needs the capability `admin`.
 
-        The atom gets back its own end. Raises Conflict if the newer version exists, which it names, or if this
-        one was archived. A version that was never superseded, or is restored already, is returned unchanged.
+        The atom gets back its own end. Raises Conflict if the newer version exists, which it names, or if this one was
+        archived. A version that was never superseded, or is restored already, is returned unchanged.
+
+        atom_id: the older version.
         """
         self._scope.require("admin")
         checked = validate_id("atom_id", atom_id)
@@ -250,9 +266,11 @@ class Atoms(MemoryBase):
     ) -> Page[Atom]:
         """List the atoms of a space, newest first.
 
-        category: the name of a category. status: `ACTIVE`, `ARCHIVED` or None for both.
+        memory_space_id: the id or the name of a space. category: the name of a category.
+        status: `ACTIVE`, `ARCHIVED` or None for both.
         tags: only atoms with all of these. metadata: only atoms that have all of these keys with these values.
-        valid_at: only facts that were true then. Pass `next_cursor` of the page as `cursor` for more.
+        valid_at: only facts that were true then. limit: from 1 to 10,000.
+        cursor: `next_cursor` of the previous page; by default the newest.
         """
         most = LIMIT.check("limit", limit)
         listed = partial(

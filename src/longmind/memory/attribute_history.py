@@ -25,6 +25,7 @@ class AttributeHistory(MemoryBase):
     ) -> list[Atom]:
         """Get the values that an attribute has had, oldest first; one that nothing is known about has none.
 
+        memory_space_id: the id or the name of a space.
         attribute: words such as `home`, `phone number` or `favourite colour`; all attributes that have these words.
         subject: the name of another person or thing, by default the user.
         limit: from 1 to 10,000, of the newest values.

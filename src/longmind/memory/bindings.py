@@ -71,11 +71,17 @@ class Bindings(MemoryBase):
         return tuple(dict.fromkeys(map(self._find_space, _validate_spaces(given))))
 
     def get_binding(self, binding_id: BindingId) -> Binding | None:
-        """Return a binding, or None if this user has none with this id."""
+        """Return a binding, or None if this user has none with this id.
+
+        binding_id: the binding.
+        """
         return self._database.read(self._scope, store.find, self._scope, validate_id("binding_id", binding_id))
 
     def list_bindings(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[Binding]:
-        """List the bindings of the user, newest first; with the capability `admin`, all of the app."""
+        """List the bindings of the user, newest first; with the capability `admin`, all of the app.
+
+        limit: at most that many, from 1 to 10,000. cursor: `next_cursor` of the previous page; by default the newest.
+        """
         most = LIMIT.check("limit", limit)
         before = None if cursor is None else validate_id("cursor", cursor)
         found = self._database.read(self._scope, store.list_newest_first, self._scope, before, most + 1)
@@ -86,9 +92,9 @@ class Bindings(MemoryBase):
     ) -> Binding:
         """Change the policy of a binding, or pause and resume it. The scope never changes.
 
-        extraction_policy: the fields to change; the others keep their values.
-        enabled: False pauses. Queued extractions wait for the end of the pause; conversations that close in it are not
-        extracted.
+        binding_id: the binding. extraction_policy: the fields to change; the others keep their values.
+        enabled: False pauses, True resumes. Queued extractions wait for the end of the pause; conversations that close
+        in it are not extracted.
         """
         if enabled is not None and not isinstance(enabled, bool):
             raise InvalidInput(f"enabled must be True or False, not {enabled!r}.")
@@ -104,7 +110,10 @@ class Bindings(MemoryBase):
         return updated
 
     def delete_binding(self, binding_id: BindingId) -> None:
-        """Delete a binding: nothing more is extracted by it, queued jobs included. Memory stays."""
+        """Delete a binding: nothing more is extracted by it, queued jobs included. Memory stays.
+
+        binding_id: the binding.
+        """
         checked = validate_id("binding_id", binding_id)
         self._database.write(self._scope, store.delete, self._scope, checked, self._clock())
         # Waiting jobs find the binding gone, and end.
@@ -115,6 +124,7 @@ class Bindings(MemoryBase):
     ) -> list[Job] | list[ExtractionPreview]:
         """Extract a whole conversation again: queue a job for each binding and space that covers it; return the jobs.
 
+        conversation_id: the conversation.
         extraction_version: with another version than before, the facts of the earlier one are superseded.
         dry_run: write nothing, and return what would be added, reinforced, superseded and skipped.
         """

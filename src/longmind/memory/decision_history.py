@@ -32,7 +32,8 @@ class Decisions(MemoryBase):
     ) -> Page[AtomDecision]:
         """List what extraction has changed in a space, newest first, each with its reason.
 
-        atom_id: only decisions that have changed this atom. Pass `next_cursor` of the page as `cursor` for more.
+        memory_space_id: the id or the name of a space. atom_id: only decisions that have changed this atom.
+        limit: from 1 to 10,000. cursor: `next_cursor` of the previous page; by default the newest.
         """
         most = LIMIT.check("limit", limit)
         listed = partial(
@@ -50,9 +51,11 @@ class Decisions(MemoryBase):
     def undo_decision(self, decision_id: DecisionId, *, take_back: bool = False) -> AtomDecision:
         """Undo a decision of extraction and return the `undo` that records it. Undoing it again changes nothing.
 
+        decision_id: the decision. take_back: also archive the new atom of a `supersede`, which stays by default.
+
         An added atom is archived and not learned again from the same messages; a confirmed one has its former figures
-        and sources; what was superseded or has ended holds as before. The new atom of a `supersede` stays, unless
-        `take_back` is True. Raises Conflict, which says what to undo first, if an atom of it was changed since.
+        and sources; what was superseded or has ended holds as before. Raises Conflict, which says what to undo first,
+        if an atom of it was changed since.
         """
         checked = validate_id("decision_id", decision_id)
         return self._database.write(self._scope, _undo, self._scope, checked, bool(take_back), self._clock())

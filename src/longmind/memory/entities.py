@@ -32,6 +32,8 @@ class Entities(MemoryBase):
     ) -> Entity:
         """Create an entity, or return the existing one of that type and name unchanged.
 
+        memory_space_id: the id or the name of a space. type: for example `PERSON`. canonical_name: at most 255
+        characters.
         description: at most 10,000 characters. attributes: up to 64 KiB of JSON. aliases: other names, at most 1,000.
 
         A name belongs to one entity of a type: raises Conflict, which names the owner, for an alias that is taken.
@@ -48,19 +50,27 @@ class Entities(MemoryBase):
         return self._database.write(self._scope, store.create, self._scope, space_id, *fields)
 
     def get_entity(self, entity_id: EntityId) -> Entity | None:
-        """Return an entity, or None. A merged one is returned as it is, with the id that it was merged into."""
+        """Return an entity, or None. A merged one is returned as it is, with the id that it was merged into.
+
+        entity_id: the entity.
+        """
         checked = validate_id("entity_id", entity_id)
         found = self._find_by_id(lambda scope: self._database.read(scope, store.get, checked))
         return found[0] if found else None
 
     def find_entity_by_name(self, memory_space_id: SpaceId, type: EntityType, name: Name) -> Entity | None:
-        """Return the entity of a type with exactly this name or alias, ignoring case, or None."""
+        """Return the entity of a type with exactly this name or alias, ignoring case, or None.
+
+        memory_space_id: the id or the name of a space. type: for example `PERSON`. name: at most 255 characters.
+        """
         type_and_name = (validate_entity_type(type), validate_name("name", name))
         space_id = self._find_space(memory_space_id)
         return self._read_space(space_id, lambda scope: self._database.read(scope, _find, space_id, *type_and_name))
 
     def merge_entities(self, canonical_id: EntityId, alias_id: EntityId) -> Entity:
         """Merge one entity into another: its atoms and names move, and its id then leads to the other.
+
+        canonical_id: the entity that stays. alias_id: the one that is merged into it.
 
         Raises InvalidInput for entities of different spaces, or if both are the same already.
         """
@@ -78,7 +88,10 @@ class Entities(MemoryBase):
     ) -> list[Entity]:
         """Search entities with a name like the query, the most similar first.
 
-        Equal names come before beginnings, parts, shared words and similar letters. limit: from 1 to 10,000.
+        Equal names come before beginnings, parts, shared words and similar letters.
+
+        memory_space_id: the id or the name of a space. query: a name or a part of one. type: only entities of this
+        type, for example `PERSON`. limit: from 1 to 10,000.
         """
         checked_search = (
             validate_text("query", query),

@@ -22,6 +22,8 @@ class Grants(MemoryBase):
         """Allow a user of the same tenant and app, or all of them with `*`, to read a space of the kind `shared`.
 
         Only the owner may grant, and only the owner writes to the space. Granting again returns the existing grant.
+
+        memory_space_id: the id or the name of the space. reader: the id of the user who may read it, or `*`.
         """
         reader = _validate_reader(reader)
         # `*` includes the owner, and is granted all the same.
@@ -35,18 +37,27 @@ class Grants(MemoryBase):
 
         A grant is revoked as it was given: revoking one user leaves a grant to `*` in place. Revoking a grant that does
         not exist is no error.
+
+        memory_space_id: the id or the name of the space. reader: the user, or `*`, that the grant names.
         """
         checked = _validate_reader(reader)
         space_id = self._find_space(memory_space_id)
         self._database.write(self._scope, store.revoke, self._scope, space_id, checked, self._clock())
 
     def list_grants(self, memory_space_id: SpaceId) -> list[SpaceGrant]:
-        """List the grants of one of the user's spaces, oldest first."""
+        """List the grants of one of the user's spaces, oldest first.
+
+        memory_space_id: the id or the name of the space.
+        """
         space_id = self._find_space(memory_space_id)
         return self._database.read(self._scope, store.list_of_space, self._scope, space_id)
 
     def list_shared_spaces(self, *, limit: Limit = 100, cursor: str | None = None) -> Page[MemorySpace]:
-        """List the spaces of other users that the user may read, oldest first; pass `next_cursor` for more."""
+        """List the spaces of other users that the user may read, oldest first.
+
+        limit: at most that many, from 1 to 10,000. cursor: `next_cursor` of the previous page; by default the first
+        page.
+        """
         most = LIMIT.check("limit", limit)
         after = "" if cursor is None else validate_id("cursor", cursor)
         # A space that was deleted, or is no longer shared, leaves a gap in its page.

@@ -28,8 +28,8 @@ class Profiles(MemoryBase):
         Identity comes first, then standing rules, health and diet, home, work and family, then what is important. Only
         what the user or the app stated is in it. In a shared space, it is about what this user said there.
 
-        entity_id: the entity to describe in place of the user. known_at: the profile as it was at that instant. Raises
-        NotFound for an unknown space or entity.
+        memory_space_id: the id or the name of a space. entity_id: the entity to describe in place of the user.
+        known_at: the profile as it was at that instant. Raises NotFound for an unknown space or entity.
         """
         entity = None if entity_id is None else validate_id("entity_id", entity_id)
         known = validate_instant("known_at", known_at)

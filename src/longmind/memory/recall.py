@@ -53,6 +53,7 @@ class Recalls(MemoryBase):
     ) -> Recall:
         """Find what is known about a topic, best first: facts in `hits`, and in `passages` quotes from conversations.
 
+        memory_space_id: the id or the name of a space.
         query: a question or a few words, at most 10,000 characters. limit: from 1 to 200, of hits and of passages.
         category_names, kinds, tags, min_importance, trust: only atoms with one of these, or at least that importance.
         metadata: only atoms that have all of these keys with these values at the top level of their metadata.
@@ -105,6 +106,10 @@ class Recalls(MemoryBase):
         known_at: Instant | None = None,
     ) -> WhyNot:
         """Explain why `recall_by_topic` with the same arguments does not find an atom.
+
+        atom_id: the atom. query: what that recall asked, at most 10,000 characters. limit: its limit, from 1 to 200.
+        category_names, kinds, tags, metadata, min_importance, status, trust, entity, valid_at, known_at: the filters of
+        that recall.
 
         The answer names the filter that excludes the atom, or says that it has ended, or gives its rank. Raises
         NotFound for an atom that the user may not read.
@@ -167,8 +172,10 @@ class Recalls(MemoryBase):
     ) -> Recall:
         """Find all atoms that mention an entity, newest first; an unknown name finds nothing.
 
-        limit: from 1 to 200. metadata, valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions
-        the entity has the score 1.
+        memory_space_id: the id or the name of a space. entity_id_or_name: an entity.
+        limit: from 1 to 200. category_names: only atoms with one of these categories.
+        metadata, valid_at, known_at, min_score: as in `recall_by_topic`; an atom that mentions the entity has the score
+        1.
         """
         filters = Filters(
             now=self._clock(),
@@ -203,10 +210,10 @@ class Recalls(MemoryBase):
     ) -> Recall:
         """Find how facts have changed, oldest first: about an entity, about a topic, or all within a window.
 
-        entity_id_or_name, query: pass at most one of the two.
+        memory_space_id: the id or the name of a space. entity_id_or_name, query: at most one of the two.
         from_, to: only what was true within this window. limit: from 1 to 200.
         include_superseded: False leaves out facts that newer versions replaced; facts that only ended stay.
-        metadata, min_score: as in `recall_by_topic`; without a query every fact has the score 1.
+        metadata, known_at, min_score: as in `recall_by_topic`; without a query every fact has the score 1.
         """
         if entity_id_or_name is not None and query is not None:
             raise InvalidInput("A timeline takes an entity or a query, not both.", hint="Pass one of the two.")

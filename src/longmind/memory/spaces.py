@@ -58,7 +58,10 @@ class Spaces(MemoryBase):
         return found
 
     def get_memory_space(self, memory_space_id: SpaceId) -> MemorySpace | None:
-        """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them."""
+        """Return a space, or None if it does not exist, was deleted, or is not the user's nor shared with them.
+
+        memory_space_id: the id or the name of a space.
+        """
         try:
             space_id = self._find_space(memory_space_id)
         except NotFound:
@@ -75,6 +78,8 @@ class Spaces(MemoryBase):
         """Delete a space: nobody finds it or its memory any more, and nothing is extracted into it.
 
         Its rows stay until the user is erased.
+
+        memory_space_id: the id or the name of a space of the user.
         """
         space_id = self._find_space(memory_space_id)
         self._database.write(self._scope, _delete, self._scope, space_id, self._clock())

@@ -128,8 +128,10 @@ class WorkingContexts(ScopedService):
     ) -> WorkingContext:
         """Build the context for a model's next answer: the summary, its memory and the last turns.
 
+        conversation_id: the conversation. memory_space_id: the id or the name of a space.
         recall_query: the topic to recall atoms and quotes about; without it, only always-on atoms are shown.
         recent_turns: 0 to 1,000. recall_limit: 0 to 200, of atoms and of quotes. token_budget: 1 to 10,000,000.
+        include_rolling_summary: False leaves out the summary of the conversation.
         include_quotes: False leaves out what was said in conversations that lead to the space. Quotes that repeat other
         parts of the context or taught a fact that has changed since are left out. Weak facts are marked as perhaps
         unrelated; weak quotes as well, and they are left out where something fits the query far better.
@@ -138,8 +140,8 @@ class WorkingContexts(ScopedService):
         always_on_category_names: categories whose atoms are shown whatever the query is, at most 100.
         template_id: one of `engine.templates`; by default the plain one.
         known_at: build the context as it would have been at that instant.
-        memory_policy: the memory blocks to show: by default the core blocks of the user and of `agent_id` (by default
-        the context's agent); archival lines about the query too where the policy says so.
+        memory_policy: the memory blocks to show: by default the core blocks of the user and of the agent; archival
+        lines about the query too where the policy says so. agent_id: the agent; by default that of the context.
 
         If the budget is short, weak hits and quotes are dropped first, then the oldest turns, then the other hits and
         quotes, the least relevant first, then the least important always-on atoms, then lines of blocks, then those of
@@ -179,8 +181,13 @@ class WorkingContexts(ScopedService):
     ) -> WorkingContext:
         """Build the memory part of a prompt, without a conversation: the profile, and facts and quotes about a query.
 
+        memory_space_id: the id or the name of a space.
         query: the topic to recall facts and quotes about; without it, only the profile and always-on facts are shown.
-        The other parameters are those of `build_working_context`. Raises NotFound for an unknown space.
+        recall_limit: 0 to 200, of facts and of quotes. token_budget: 1 to 10,000,000.
+        include_quotes, include_profile, always_on_category_names, template_id, known_at, memory_policy, agent_id: as in
+        `build_working_context`.
+
+        Raises NotFound for an unknown space.
         """
         # No conversation, so neither its summary nor its turns.
         return self._build(
