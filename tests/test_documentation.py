@@ -207,6 +207,16 @@ def test_every_operation_is_explained_beyond_the_reference() -> None:
     assert [each.path for each in OPERATIONS if not mentions(written, each.name)] == []
 
 
+def test_every_parameter_is_named_in_its_docstring() -> None:
+    missing = [
+        f"{each.path}: {name}"
+        for each in OPERATIONS
+        for name in each.signature.parameters
+        if not mentions(inspect.getdoc(each.method) or "", name)
+    ]
+    assert missing == []
+
+
 def test_every_public_name_is_explained() -> None:
     written = "\n".join(page.read_text("utf-8") for page in PAGES)
     methods = [name for name, _ in docs.engine_methods()]
