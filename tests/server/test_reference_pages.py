@@ -176,6 +176,7 @@ def test_notes_on_parameters_are_parted_from_the_description() -> None:
         "First comes this. Raises NotFound for an unknown note: none. Then that.",
         {"limit": "From 1 to 10.", "a": "Pass one of the two.", "b": "Pass one of the two."},
     )
+    assert split_notes("Do it.\n\nlimit: a number.", ["limit"]) == ("", {"limit": "A number."})
     assert split_notes("Do it.", []) == ("", {})
 
 

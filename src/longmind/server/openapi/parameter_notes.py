@@ -35,5 +35,5 @@ def split_notes(docstring: str, names: Collection[str]) -> tuple[str, dict[str, 
                 notes |= {name: notes.get(name, "") + words for name in current}
             else:
                 described.append(words)
-    capital = {name: note[:1].upper() + note[1:].strip() for name, note in notes.items()}
+    capital = {name: note[:1].upper() + note[1:].rstrip() for name, note in notes.items()}
     return " ".join(filter(None, (each.strip() for each in described))), capital
