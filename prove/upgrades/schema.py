@@ -24,6 +24,7 @@ _SQLITE = {
     "migrations": "SELECT version, name FROM longmind_schema",
 }
 
+_FORMER_EXTENSION = "('vector',)"
 _POSTGRES = {"migrations": "SELECT version, name FROM longmind.longmind_schema"}
 
 
@@ -41,6 +42,9 @@ def shape(url: str) -> dict[str, list[str]]:
 def unlike(url: str, fresh: str) -> list[str]:
     """Return what only one of the two databases has."""
     here, there = shape(url), shape(fresh)
+    # Earlier versions created an extension, which stays: tables of others may rest on it.
+    if "extensions" in here:
+        here["extensions"] = [row for row in here["extensions"] if row != _FORMER_EXTENSION]
     return [
         f"{part}: {what} {row}"
         for part in here
