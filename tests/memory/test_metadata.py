@@ -155,3 +155,10 @@ def test_metadata_and_keys_move_with_the_user(engine: longmind.Engine, ctx: long
     assert (moved.metadata, moved.key) == (OWN, "home")
     assert admin.memory.recall_by_topic(space, "Graz", metadata={"page": 3}).hits
     assert admin.memory.add_atom(space, fact()).id == atom.id
+
+
+@pytest.mark.parametrize("tags", ["abc", 7, {"a": 1}])
+def test_tags_that_are_no_list_are_refused(ctx: longmind.Context, tags: Any) -> None:
+    space = ctx.memory.create_memory_space("notes")
+    with pytest.raises(longmind.InvalidInput, match="tags"):
+        ctx.memory.add_atom(space.id, "User lives in Graz.", tags=tags)
